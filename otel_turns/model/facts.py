@@ -235,7 +235,8 @@ class Facts:
     HANDOFF: `handoff_to`, `handoff_from`, and `tool_name`, `call_id`, `arguments`, `result` where the span says them.
 
     For log records: `supplements` says that these facts belong to the span with the record's ids: "whole" (replaces what
-    the span lacks) or "piece" (one message of several: inputs and outputs are joined in time order). None: stands by itself.
+    the span lacks) or "piece" (one message of several: inputs and outputs are joined in time order). None: stands by itself. `sequence`: the
+    convention's own number of the record, where times tie.
     """
 
     convention: Convention
@@ -298,3 +299,4 @@ class Facts:
     normalized: list[tuple[int, Any]] = field(default_factory=list[tuple[int, Any]])
 
     supplements: Literal["whole", "piece"] | None = None
+    sequence: int = 0

@@ -1,0 +1,505 @@
+"""The tree of what happened: nodes of read spans, linked, with doubled spans merged and positions resolved.
+
+Comes in: `Read` spans and log records (span or record, with the facts that a dialect read in it). Goes out: a `Forest` of `Node`s
+per trace. Never looks at an attribute, and never depends on the order in which the telemetry arrived.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields
+
+from otel_turns.model.facts import MISSING, Facts, Message, Role
+from otel_turns.model.span import LogRecord, Resource, Span
+
+__all__ = ["Forest", "Node", "Read", "build_forest", "said", "supplement"]
+
+_NO_PARENT = b"\0" * 8
+
+
+@dataclass(slots=True)
+class Read:
+    """One span or log record with what its dialect read in it."""
+
+    source: Span | LogRecord
+    facts: Facts
+
+
+class Node:
+    """A span of the tree. `start` and `end` are the span's own times, shifted where its host's clock was off.
+
+    `order` is the node's place among all nodes of its forest by (start, depth, id); it breaks ties of time.
+    """
+
+    __slots__ = (
+        "absorbed",
+        "children",
+        "depth",
+        "end",
+        "facts",
+        "owner",
+        "parent",
+        "parent_missing",
+        "shifted",
+        "span_id",
+        "source",
+        "start",
+        "trace_id",
+    )
+
+    def __init__(self, source: Span | LogRecord, facts: Facts) -> None:
+        self.source = source
+        self.facts = facts
+        self.parent: Node | None = None
+        self.children: list[Node] = []
+        self.depth = 0
+        self.absorbed: list[Node] = []
+        self.owner: Node | None = None
+        self.shifted = False
+        self.parent_missing: bytes | None = None
+        if isinstance(source, Span):
+            self.trace_id = source.trace_id
+            self.span_id = source.span_id
+            self.start = source.start
+            self.end = source.end or source.start
+        else:
+            self.trace_id = source.trace_id or b""
+            self.span_id = source.span_id or b""
+            self.start = self.end = source.time
+
+    @property
+    def role(self) -> Role:
+        return self.facts.role
+
+    @property
+    def is_span(self) -> bool:
+        return isinstance(self.source, Span)
+
+    @property
+    def resource(self) -> Resource:
+        return self.source.resource
+
+    @property
+    def scope_name(self) -> str:
+        return self.source.scope.name
+
+    @property
+    def key(self) -> tuple[int, int, bytes]:
+        return (self.start, self.depth, self.span_id)
+
+    def above(self) -> Iterator[Node]:
+        """Its ancestors, nearest first."""
+        node = self.parent
+        while node is not None:
+            yield node
+            node = node.parent
+
+    def below(self) -> Iterator[Node]:
+        """Its descendants, in order, parents before children."""
+        stack = list(reversed(self.children))
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(reversed(node.children))
+
+    def subtree(self) -> Iterator[Node]:
+        yield self
+        yield from self.below()
+
+    def overlaps(self, other: Node) -> bool:
+        return self.start <= other.end and other.start <= self.end
+
+    def encloses(self, other: Node) -> bool:
+        return self.start <= other.start and other.end <= self.end
+
+
+@dataclass(slots=True)
+class Forest:
+    """All nodes of one or several traces. `roots`: nodes without a present parent, in order of time."""
+
+    roots: list[Node] = field(default_factory=list[Node])
+    by_id: dict[tuple[bytes, bytes], Node] = field(default_factory=dict[tuple[bytes, bytes], Node])
+    loose_records: list[Node] = field(default_factory=list[Node])
+
+    def nodes(self) -> Iterator[Node]:
+        for root in self.roots:
+            yield from root.subtree()
+
+
+def build_forest(reads: Iterable[Read]) -> Forest:
+    """Links, merges and resolves. The result is the same for any order of `reads`."""
+    spans: dict[tuple[bytes, bytes], Node] = {}
+    records: list[Node] = []
+    for read in reads:
+        node = Node(read.source, read.facts)
+        if isinstance(read.source, Span):
+            key = (node.trace_id, node.span_id)
+            known = spans.get(key)
+            if known is None or _later(node, known):
+                spans[key] = node
+        else:
+            records.append(node)
+    forest = Forest(by_id=spans)
+    records.sort(key=lambda n: (n.start, n.facts.sequence, n.trace_id, n.span_id))
+    _attach_records(forest, records)
+    _link(forest)
+    _shift_clocks(forest)
+    _sort(forest)
+    _reparent_loose(forest)
+    _resolve_chains(forest)
+    _merge_doubles(forest)
+    _sort(forest)
+    return forest
+
+
+def _later(new: Node, known: Node) -> bool:
+    """Of two spans with one id, the one that says more: it ended later, or says more in its attributes."""
+    return (new.end, len(new.source.attributes)) > (known.end, len(known.source.attributes))
+
+
+# --- log records ------------------------------------------------------------------------------------------------------
+
+
+def _attach_records(forest: Forest, records: list[Node]) -> None:
+    pieces: dict[tuple[bytes, bytes], list[Facts]] = defaultdict(list)
+    for record in records:
+        kind = record.facts.supplements
+        span = forest.by_id.get((record.trace_id, record.span_id))
+        if kind is None or (span is None and kind == "whole"):
+            forest.loose_records.append(record)
+        elif span is None:
+            continue
+        elif kind == "whole":
+            supplement(span.facts, record.facts)
+        else:
+            pieces[(record.trace_id, record.span_id)].append(record.facts)
+    for key, parts in pieces.items():
+        supplement(forest.by_id[key].facts, _joined(parts))
+
+
+def _joined(parts: list[Facts]) -> Facts:
+    """One message a record: the messages of a request and its reply, in order of time."""
+    whole = Facts(parts[0].convention)
+    for part in parts:
+        for name in ("inputs", "outputs"):
+            more: list[Message] | None = getattr(part, name)
+            if more is not None:
+                setattr(whole, name, [*(getattr(whole, name) or ()), *more])
+        whole.hidden |= part.hidden
+        whole.unparsable |= part.unparsable
+    return whole
+
+
+_OWN = {"convention", "role", "supplements", "hidden", "marks", "questions", "decisions", "normalized"}
+_FILLABLE = tuple(f.name for f in fields(Facts) if f.name not in _OWN)
+
+
+def supplement(facts: Facts, more: Facts) -> None:
+    """Adds what `facts` lacks from a second witness of the same span; never overwrites what is there."""
+    for name in _FILLABLE:
+        value = getattr(facts, name)
+        if value is None or value is MISSING or value is False or value == ():
+            other = getattr(more, name)
+            if other is not None and other is not MISSING and other is not False and other != ():
+                setattr(facts, name, other)
+    if facts.usage is not None and more.usage is not None:
+        for name in ("input", "output", "cache_read", "cache_creation", "reasoning"):
+            if getattr(facts.usage, name) is None:
+                setattr(facts.usage, name, getattr(more.usage, name))
+    facts.hidden |= more.hidden
+    _settle_hidden(facts)
+    facts.marks.extend(m for m in more.marks if m not in facts.marks)
+    facts.questions.extend(q for q in more.questions if q not in facts.questions)
+    facts.decisions.extend(d for d in more.decisions if d not in facts.decisions)
+    facts.normalized.extend(n for n in more.normalized if n not in facts.normalized)
+
+
+def _settle_hidden(facts: Facts) -> None:
+    """What one witness hides and another shows is not hidden."""
+    if facts.arguments is not MISSING:
+        facts.hidden.discard("arguments")
+    if facts.result is not MISSING:
+        facts.hidden.discard("result")
+    if facts.inputs is not None:
+        facts.hidden.discard("inputs")
+    if facts.outputs is not None:
+        facts.hidden.discard("outputs")
+
+
+# --- links and clocks -------------------------------------------------------------------------------------------------
+
+
+def _link(forest: Forest) -> None:
+    for node in forest.by_id.values():
+        parent_id = node.source.parent_id  # type: ignore[union-attr]
+        if parent_id is None or parent_id == _NO_PARENT:
+            continue
+        parent = forest.by_id.get((node.trace_id, parent_id))
+        if parent is None:
+            node.parent_missing = parent_id
+        elif parent is not node:
+            node.parent = parent
+    for node in forest.by_id.values():
+        _break_cycle(node)
+    for node in forest.by_id.values():
+        if node.parent is not None:
+            node.parent.children.append(node)
+        else:
+            forest.roots.append(node)
+    _number_depths(forest)
+
+
+def _break_cycle(node: Node) -> None:
+    """Spans that are each other's ancestors: the earliest of the circle becomes a root."""
+    seen = {id(node)}
+    circle = [node]
+    at = node.parent
+    while at is not None:
+        if at is node:
+            first = min(circle, key=lambda n: (n.start, n.span_id))
+            first.parent = None
+            return
+        if id(at) in seen:
+            return
+        seen.add(id(at))
+        circle.append(at)
+        if len(circle) > 1000 and at.depth:
+            return
+        at = at.parent
+
+
+def _number_depths(forest: Forest) -> None:
+    stack = [(root, 0) for root in forest.roots]
+    while stack:
+        node, depth = stack.pop()
+        node.depth = depth
+        stack.extend((child, depth + 1) for child in node.children)
+
+
+def _sort(forest: Forest) -> None:
+    _number_depths(forest)
+    forest.roots.sort(key=lambda n: (n.start, n.trace_id, n.span_id))
+    for node in list(forest.nodes()):
+        node.children.sort(key=lambda n: (n.start, n.end, n.span_id))
+
+
+def _shift_clocks(forest: Forest) -> None:
+    """A child of another process that lies outside its parent's window is shifted into it, with all below it."""
+    for root in forest.roots:
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            parent = node.parent
+            if parent is not None and node.resource is not parent.resource and node.resource != parent.resource:
+                delta = _into_window(node, parent)
+                if delta:
+                    for one in node.subtree():
+                        one.start += delta
+                        one.end += delta
+                    node.shifted = True
+            stack.extend(node.children)
+
+
+def _into_window(node: Node, parent: Node) -> int:
+    if not node.start or not parent.start or (node.start >= parent.start and node.end <= parent.end):
+        return 0
+    if node.end < parent.start or node.start > parent.end or node.start < parent.start:
+        slack = (parent.end - parent.start) - (node.end - node.start)
+        if slack < 0:
+            return parent.start - node.start if node.start < parent.start or node.start > parent.end else 0
+        return parent.start + slack // 2 - node.start
+    return 0  # it began inside and ends later: work that outlives its caller, no matter of clocks
+
+
+# --- positions --------------------------------------------------------------------------------------------------------
+
+_AGENTIC = (Role.AGENT, Role.WORKFLOW)
+_WORK = (Role.INFERENCE, Role.TOOL, Role.AGENT, Role.WORKFLOW, Role.HANDOFF)
+
+
+def _move(node: Node, parent: Node) -> None:
+    if node.parent is not None:
+        node.parent.children.remove(node)
+    node.parent = parent
+    parent.children.append(node)
+
+
+def _reparent_loose(forest: Forest) -> None:
+    """A convention that hangs an agent's span beside the call that reached it: the enclosing tool span is its parent."""
+    for node in [n for n in forest.nodes() if n.facts.loose and n.parent is not None]:
+        assert node.parent is not None
+        tools = [
+            tool
+            for tool in node.parent.below()
+            if tool.role is Role.TOOL
+            and tool is not node
+            and tool.start <= node.start <= tool.end
+            and not any(up is node for up in tool.above())
+            and not any(up is tool for up in node.above())
+        ]
+        if tools:
+            _move(node, max(tools, key=lambda t: (_names(t, node), t.start, t.span_id)))
+    _number_depths(forest)
+
+
+def _names(tool: Node, agent: Node) -> int:
+    """How surely the tool reaches the agent: it says so, or carries its name."""
+    name = agent.facts.agent_name
+    if not name:
+        return 0
+    if tool.facts.delegates_to == name:
+        return 3
+    if tool.facts.tool_name == name:
+        return 2
+    return int(name in (tool.facts.tool_name or ""))
+
+
+def _resolve_chains(forest: Forest) -> None:
+    """CHAIN: an agent at the root, directly below a tool, or (where it speaks) above inferences; structure elsewhere."""
+    for root in forest.roots:
+        stack: list[tuple[Node, bool, bool]] = [(root, False, False)]
+        while stack:
+            node, inside, below_tool = stack.pop()
+            if node.role is Role.CHAIN:
+                topmost = not inside and _has_work(node)
+                speaks = node.facts.chain_speaks and inside and _own_inference(node)
+                agent = (topmost or below_tool or speaks) and _has_work(node)
+                node.facts.role = Role.AGENT if agent else Role.STEP
+            inside = inside or node.role in _AGENTIC
+            if node.role is Role.TOOL:
+                below_tool = True
+            elif node.role in (*_AGENTIC, Role.INFERENCE):
+                below_tool = False
+            stack.extend((child, inside, below_tool) for child in node.children)
+
+
+def _has_work(node: Node) -> bool:
+    return any(n.role in _WORK or n.facts.normalized for n in node.below()) or bool(node.facts.normalized)
+
+
+def _own_inference(node: Node) -> bool:
+    stack = list(node.children)
+    while stack:
+        child = stack.pop()
+        if child.role is Role.INFERENCE:
+            return True
+        if child.role in (Role.STEP, Role.NOTHING):
+            stack.extend(child.children)
+    return False
+
+
+# --- the same thing told twice ----------------------------------------------------------------------------------------
+
+
+def _absorb(keeper: Node, other: Node) -> None:
+    """`other` told the same operation: its facts fill the keeper's gaps and its children move; it is structure then."""
+    supplement(keeper.facts, other.facts)
+    keeper.absorbed.append(other)
+    convention = other.facts.convention
+    other.facts = Facts(convention)
+
+
+def _merge_doubles(forest: Forest) -> None:
+    for node in list(forest.nodes()):
+        if node.role is Role.INFERENCE:
+            outer = _nearest(node, Role.INFERENCE, (Role.AGENT, Role.WORKFLOW, Role.TOOL))
+            if outer is not None and _same_request(outer, node):
+                _absorb(outer, node)
+        elif node.role is Role.TOOL:
+            outer = _nearest(node, Role.TOOL, (Role.AGENT, Role.WORKFLOW, Role.INFERENCE))
+            if outer is not None and _same_run(outer, node):
+                _absorb(outer, node)
+        elif node.role is Role.AGENT:
+            outer = _nearest(node, Role.AGENT, (Role.TOOL, Role.WORKFLOW))
+            if outer is not None and _same_agent(outer, node):
+                _absorb(outer, node)
+    _merge_by_response(forest)
+    for node in forest.nodes():
+        if node.role is Role.AGENT and _only_wraps(node):
+            node.facts.role = Role.WORKFLOW
+
+
+def _nearest(node: Node, role: Role, barriers: tuple[Role, ...]) -> Node | None:
+    for up in node.above():
+        if up.role is role:
+            return up
+        if up.role in barriers:
+            return None
+    return None
+
+
+def _same_request(outer: Node, inner: Node) -> bool:
+    a, b = outer.facts.response_id, inner.facts.response_id
+    if a and b:
+        return a == b
+    if outer.facts.outputs is not None and inner.facts.outputs is not None and outer.scope_name == inner.scope_name:
+        return said(outer.facts.outputs) == said(inner.facts.outputs)
+    return sum(1 for n in outer.below() if n.role is Role.INFERENCE and not _between(outer, n)) <= 1 or a is None
+
+
+def _between(outer: Node, inner: Node) -> bool:
+    """Whether an agent or tool stands between the two."""
+    for up in inner.above():
+        if up is outer:
+            return False
+        if up.role in (Role.AGENT, Role.WORKFLOW, Role.TOOL):
+            return True
+    return False
+
+
+def said(messages: Iterable[Message]) -> list[object]:
+    """The content of messages in a form that compares equal where they say the same."""
+    return [part for message in messages for part in message.parts]
+
+
+def _same_run(outer: Node, inner: Node) -> bool:
+    a, b = outer.facts.call_id, inner.facts.call_id
+    if a and b:
+        return a == b or a in inner.facts.other_ids or b in outer.facts.other_ids
+    return outer.facts.tool_name == inner.facts.tool_name or not inner.facts.tool_name
+
+
+def _same_agent(outer: Node, inner: Node) -> bool:
+    a, b = outer.facts, inner.facts
+    if a.invocation_id and b.invocation_id:
+        return a.invocation_id == b.invocation_id
+    return a.same_agent or b.same_agent or a.agent_name == b.agent_name
+
+
+def _merge_by_response(forest: Forest) -> None:
+    """One request told by two instrumentations beside each other, or in two traces: joined by the response id."""
+    groups: dict[str, list[Node]] = defaultdict(list)
+    for node in forest.nodes():
+        if node.role is Role.INFERENCE and node.facts.response_id:
+            groups[node.facts.response_id].append(node)
+    for group in groups.values():
+        group.sort(key=lambda n: (-_weight(n), n.start, n.trace_id, n.span_id))
+        kept: list[Node] = []
+        for node in group:
+            twin = next((k for k in kept if k.scope_name != node.scope_name and k.overlaps(node)), None)
+            if twin is None:
+                kept.append(node)
+            else:
+                _absorb(twin, node)
+
+
+def _weight(node: Node) -> int:
+    """How well a span is placed and how much it says: below an agent first, then with content."""
+    placed = any(up.role in _AGENTIC for up in node.above())
+    return 4 * placed + 2 * (node.facts.outputs is not None) + (node.facts.inputs is not None)
+
+
+def _only_wraps(node: Node) -> bool:
+    """An agent span without a request or tool of its own, around agents that have them, is what wraps them."""
+    wraps = False
+    stack = list(node.children)
+    while stack:
+        child = stack.pop()
+        if child.role in (Role.INFERENCE, Role.TOOL, Role.HANDOFF) or child.facts.normalized:
+            return False
+        if child.role in _AGENTIC:
+            wraps = True
+        else:
+            stack.extend(child.children)
+    return wraps and not node.facts.normalized
