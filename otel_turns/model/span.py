@@ -34,6 +34,10 @@ KIND_INTERNAL, KIND_SERVER, KIND_CLIENT = 1, 2, 3
 _EMPTY: Mapping[str, Any] = {}
 
 
+def _empty() -> Mapping[str, Any]:
+    return _EMPTY
+
+
 @dataclass(frozen=True, slots=True)
 class Resource:
     """The entity that produced the telemetry (OTLP `Resource`); shared by all its spans."""
@@ -56,7 +60,7 @@ class SpanEvent:
 
     time: int
     name: str
-    attributes: Mapping[str, Any] = _EMPTY
+    attributes: Mapping[str, Any] = field(default_factory=_empty)
     dropped_attributes: int = 0
 
 
@@ -66,7 +70,7 @@ class SpanLink:
 
     trace_id: bytes
     span_id: bytes
-    attributes: Mapping[str, Any] = _EMPTY
+    attributes: Mapping[str, Any] = field(default_factory=_empty)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,7 @@ class Span:
     kind: int = KIND_INTERNAL
     status: int = STATUS_UNSET
     status_message: str = ""
-    attributes: Mapping[str, Any] = _EMPTY
+    attributes: Mapping[str, Any] = field(default_factory=_empty)
     events: tuple[SpanEvent, ...] = ()
     links: tuple[SpanLink, ...] = ()
     scope: Scope = Scope()
@@ -106,7 +110,7 @@ class LogRecord:
     time: int
     event_name: str
     body: Any = None
-    attributes: Mapping[str, Any] = _EMPTY
+    attributes: Mapping[str, Any] = field(default_factory=_empty)
     trace_id: bytes | None = None
     span_id: bytes | None = None
     severity: int = 0
