@@ -151,7 +151,8 @@ class TokenUsage:
 
 @dataclass(slots=True)
 class Question:
-    """A question put to a human. `call_id`: the call that waits for the answer, where it is known.
+    """A question put to a human. `call_id`: the call that waits for the answer, where it is known; without it, on a span
+    below a tool's span, the call of that tool.
 
     `answered`: True where the same span says that it was answered within this run; None where it does not say.
     `time`: nanoseconds, 0 where the span's end is the best that is known.
@@ -169,7 +170,10 @@ class Question:
 
 @dataclass(slots=True)
 class Decision:
-    """A human's (or a rule's) answer to a pending call: `approved` False is a refusal. Either id may be unknown."""
+    """A human's (or a rule's) answer to a pending call: `approved` False is a refusal.
+
+    Either id may be unknown; without both, on a span below a tool's span, it answers for the call of that tool.
+    """
 
     approved: bool
     call_id: str | None = None
@@ -224,6 +228,7 @@ class Facts:
 
     INFERENCE: `inputs`, `outputs`, `usage`, `response_id`, `previous_response_id`, `structured` (the reply is typed data),
     `side` (title, memory, summary: no speech of the agent; `compaction` where it makes the summary of a compaction).
+    On a STEP `side` says the same of every request below it.
     `ordered_parts`: parts of the reply stand in the order in which they came, text behind calls too.
     `requests`: model requests that this span stands for, None for the usual 1.
 
@@ -298,5 +303,7 @@ class Facts:
     marks: list[Mark] = field(default_factory=list[Mark])
     normalized: list[tuple[int, Any]] = field(default_factory=list[tuple[int, Any]])
 
-    supplements: Literal["whole", "piece"] | None = None
+    supplements: Literal["whole", "piece", "nearest"] | None = None
+    began: int = 0
+    boundary: Literal["start", "end"] | None = None
     sequence: int = 0
