@@ -239,9 +239,22 @@ class Facts:
 
     HANDOFF: `handoff_to`, `handoff_from`, and `tool_name`, `call_id`, `arguments`, `result` where the span says them.
 
-    For log records: `supplements` says that these facts belong to the span with the record's ids: "whole" (replaces what
-    the span lacks) or "piece" (one message of several: inputs and outputs are joined in time order). None: stands by itself. `sequence`: the
-    convention's own number of the record, where times tie.
+    INFERENCE, TOOL: `agent_id` and `agent_name` say whose request or call this is, where the tree does not
+    (records without spans): another agent than the one whose turn it is.
+
+    For log records: `supplements` says that these facts belong to a span.
+    "whole": the one with the record's ids; they fill what it lacks.
+    "piece": the same, one message of several: inputs and outputs are joined in time order.
+    "nearest": the record's ids name some span around it, or none; the facts belong to the named span or its nearest
+    ancestor of their role; else, among those below the named span (without ids: of the same `group`, then
+    `session_id`), to the one with the same `response_id` or call id (without one: tool name and arguments), else to
+    the one whose time encloses the record's, else to the one whose end is nearest; `side` ones to `side` ones. They
+    fill what it lacks (a fuller reply replaces a shorter one; counts never add up), and stand by themselves where
+    there is no such span.
+    None: stands by itself. By itself a record lasts from `began` (nanoseconds; 0: its own time) to its time.
+    `boundary`: "start" begins a turn of its `group` (without one: of its session), "end" ends it; what is told in
+    between belongs to that turn.
+    `sequence`: the convention's own number of the record, where times tie.
     """
 
     convention: Convention
