@@ -236,6 +236,7 @@ class Facts:
     `paused` (ended because the run paused for a human; no finish), `delegates_to` (the agent that the call reaches),
     `hands_over` (a tool that only hands over the typed answer: `data`, no operation), `skill` (name; the call is a skill load),
     `background` (returns before its work ends), `not_run` (validation failed: the tool never ran, yet its error is a result).
+    `prompt`: the words with which a human is asked about this call, where somebody asks.
 
     HANDOFF: `handoff_to`, `handoff_from`, and `tool_name`, `call_id`, `arguments`, `result` where the span says them.
 
@@ -306,6 +307,7 @@ class Facts:
     skill: str | None = None
     background: bool = False
     not_run: bool = False
+    prompt: str | None = None
 
     handoff_to: str | None = None
     handoff_from: str | None = None
