@@ -7,7 +7,7 @@ versions 4 to 7. Goes out: neutral messages, and the answers to approval request
 |---|---|
 | text, reasoning | text, reasoning |
 | tool-call | call: `toolCallId`, `toolName`, `input` (5 and later) or `args` (4), `providerExecuted` |
-| tool-result | result: `result` and `isError` (4); `output` of type text, json, error-*, content (5 and later) |
+| tool-result | result: `result` and `isError` (4); `output` of several types (5 and later) |
 | tool-result, `output` of type execution-denied | a refused call, with the reason (6 and later) |
 | tool-approval-request | ties `approvalId` to `toolCallId` (6 and later) |
 | tool-approval-response | a human's answer: `approvalId`, `approved`, `reason` (6 and later) |

@@ -64,7 +64,7 @@ class VercelAILegacy:
     convention = Convention(
         "vercel-ai-legacy",
         content_switch=(
-            "pass experimental_telemetry: { isEnabled: true, recordInputs: true, recordOutputs: true } to the call"
+            "pass experimental_telemetry: { isEnabled: true, recordInputs: true, recordOutputs: true }"
         ),
     )
     scopes: tuple[str, ...] = ("ai",)
@@ -189,7 +189,7 @@ def _asks_for_tools(attributes: Mapping[str, Any]) -> bool:
 
 
 def _said_nothing(attributes: Mapping[str, Any]) -> bool:
-    """The reply's content was recorded and is empty; with recording off the attribute is missing altogether."""
+    """The reply's content was recorded and is empty; with recording off the attribute is missing."""
     return "ai.response.text" in attributes or "ai.response.toolCalls" in attributes
 
 

@@ -225,6 +225,7 @@ class Facts:
     `loose`: this convention hangs such spans beside the call that reached them; the tool whose time encloses it is its parent.
     `same_agent`: this convention wraps one invocation in several spans, whatever their names.
     `resumes`: this span continues a run that was paused.
+    `continues`: id of a call; the turn that made it goes on here, because the call's work ended behind that turn's back.
 
     INFERENCE: `inputs`, `outputs`, `usage`, `response_id`, `previous_response_id`, `structured` (the reply is typed data),
     `side` (title, memory, summary: no speech of the agent; `compaction` where it makes the summary of a compaction).
@@ -251,7 +252,7 @@ class Facts:
     `session_id`), to the one with the same `response_id` or call id (without one: tool name and arguments), else to
     the one whose time encloses the record's, else to the one whose end is nearest; `side` ones to `side` ones. They
     fill what it lacks (a fuller reply replaces a shorter one; counts never add up), and stand by themselves where
-    there is no such span.
+    there is no such span; among those, one with `requests` 0 belongs to one without, in the same way.
     None: stands by itself. By itself a record lasts from `began` (nanoseconds; 0: its own time) to its time.
     `boundary`: "start" begins a turn of its `group` (without one: of its session), "end" ends it; what is told in
     between belongs to that turn.
@@ -266,6 +267,8 @@ class Facts:
     recovered: bool = False
     hidden: set[str] = field(default_factory=set[str])
     unparsable: bool = False
+    truncated: bool = False
+    unread: bool = False
     session_id: str | None = None
     group: str | None = None
 
@@ -277,6 +280,7 @@ class Facts:
     loose: bool = False
     same_agent: bool = False
     resumes: bool = False
+    continues: str | None = None
     chain_speaks: bool = False
     new_from: int | None = None
     data: Any = MISSING
