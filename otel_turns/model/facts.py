@@ -218,6 +218,7 @@ class Facts:
     Any role: `error` is a message without class prefix and traceback ("" where there is an error without words);
     `failed` says that the span itself ended in an error; `recovered` that this error is known to have been got over.
     `hidden`: content that exists but was not captured or is a placeholder ("arguments", "result", "inputs", "outputs").
+    `cut`: content that is there, shortened by the instrumentation (the same words); a whole witness replaces it.
     `group`: the convention's own id of the prompt or turn, joining traces and log records.
 
     AGENT, WORKFLOW, CHAIN: `agent_*`, `invocation_id` (unique for one invocation), `inputs`, `outputs` (final answer),
@@ -266,6 +267,7 @@ class Facts:
     error_type: str | None = None
     recovered: bool = False
     hidden: set[str] = field(default_factory=set[str])
+    cut: set[str] = field(default_factory=set[str])
     unparsable: bool = False
     truncated: bool = False
     unread: bool = False
