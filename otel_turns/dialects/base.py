@@ -1,7 +1,8 @@
 """The protocol of a dialect: how one semantic convention's spans and log records are read into `Facts`.
 
-A dialect is a small class. It holds attribute names (nothing else in the package does), never times and never order. It
-reads one span at a time and says what the span says; what follows from several spans is assembly's business.
+A dialect is a small class. It holds attribute names (nothing else in the package does), never times and
+never order. It reads one span at a time and says what the span says; what follows from several spans is
+assembly's business.
 """
 
 from __future__ import annotations
@@ -17,8 +18,14 @@ __all__ = ["Dialect"]
 class Dialect(Protocol):
     """One semantic convention.
 
-    `convention` names it and says what holds for all its spans. `scopes` lists the instrumentation scope names that are
-    surely its own (a trailing "*" matches any rest); a dialect that goes by attributes alone leaves it empty.
+    `convention` names it and says what holds for all its spans. `scopes` lists the instrumentation scope
+    names that are surely its own (a trailing "*" matches any rest); a dialect that goes by attributes alone
+    leaves it empty.
+
+    A dialect may also have `keys: tuple[str, ...]`, attribute keys (a trailing "*" matches any rest)
+    without at least one of which it never matches: it is then asked about spans of any scope that carry
+    one. Without `keys` a dialect with `scopes` is asked about those alone, and one without either about
+    every span.
     """
 
     convention: Convention

@@ -220,6 +220,7 @@ class Facts:
     `hidden`: content that exists but was not captured or is a placeholder ("arguments", "result", "inputs", "outputs").
     `cut`: content that is there, shortened by the instrumentation (the same words); a whole witness replaces it.
     `group`: the convention's own id of the prompt or turn, joining traces and log records.
+    `unread`: the span looks like agent work, and no convention reads it.
 
     AGENT, WORKFLOW, CHAIN: `agent_*`, `invocation_id` (unique for one invocation), `inputs`, `outputs` (final answer),
     `data` (the typed answer, parsed), `usage` (its own total), `new_from` (index of the first new message in `inputs`).
@@ -273,6 +274,7 @@ class Facts:
     unread: bool = False
     session_id: str | None = None
     group: str | None = None
+    unread: bool = False
 
     agent_name: str | None = None
     agent_id: str | None = None

@@ -1,0 +1,225 @@
+"""Which dialect reads a span or log record: the one list of precedence, and the border at which dialects
+fail.
+
+Comes in: spans and log records. Goes out: `Facts`, always; what no dialect reads is structure. It never
+raises because of what a span holds, never logs a value, and never orders or pairs anything.
+
+A dialect that lists the scope of a span is asked first; then those that go by attributes, in the order of
+the list.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any, cast
+
+from otel_turns.dialects.base import Dialect
+from otel_turns.dialects.normalized import read_normalized
+from otel_turns.model.facts import Convention, Facts, Mark, Role
+from otel_turns.model.span import LogRecord, Span
+
+__all__ = ["BUILT_IN", "GROUP", "NEUTRAL", "Registry", "built_in_dialects", "extension_dialects"]
+
+GROUP = "otel_turns.dialects"
+"""The entry point group in which other packages register their dialects: a class or an instance."""
+
+NEUTRAL = Convention("")
+"""The convention of spans that no dialect reads."""
+
+BUILT_IN: tuple[str, ...] = (
+    # Frameworks that add to GenAI, by their scopes.
+    "otel_turns.dialects.pydantic_ai:PydanticAI",
+    "otel_turns.dialects.strands:Strands",
+    "otel_turns.dialects.agent_framework:AgentFramework",
+    "otel_turns.dialects.google_adk:GoogleADK",
+    "otel_turns.dialects.google_genai:GoogleGenAI",
+    "otel_turns.dialects.openai_agents:OpenAIAgents",
+    "otel_turns.dialects.openai_agents:OpenAIAgentsV2",
+    "otel_turns.dialects.anthropic_sdk:AnthropicSDK",
+    # Conventions that go by attributes.
+    "otel_turns.dialects.openinference:OpenInference",
+    "otel_turns.dialects.genai:GenAI",
+    "otel_turns.dialects.mcp:MCP",
+)
+"""The dialects of this package in the order in which they are asked."""
+
+_log = logging.getLogger(__name__)
+_SUSPICIOUS = (
+    "gen_ai.prompt",
+    "gen_ai.completion",
+    "gen_ai.input",
+    "gen_ai.output",
+    "gen_ai.tool",
+    "gen_ai.usage",
+    "gen_ai.operation",
+    "llm.",
+    "traceloop.",
+    "openinference.",
+    "langsmith.",
+    "langfuse.observation",
+    "mlflow.span",
+    "genkit:",
+    "haystack.",
+    "lk.",
+)
+_PLAIN, _AGENTIC, _READ = 0, 1, 2
+_MOST_KEYS = 16_384
+_MOST_SCOPES = 4_096
+
+
+class _KeyClasses(dict[str, int]):
+    """What an attribute key says about its span: nothing, agent work, or that some dialect may read it.
+
+    Filled as keys are met and bounded, since some conventions number their keys and a hostile sender may
+    invent them.
+    """
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        super().__init__()
+        patterns = set(keys)
+        self._prefixes = tuple(key[:-1] for key in patterns if key.endswith("*"))
+        for key in patterns:
+            if not key.endswith("*"):
+                self[key] = _READ
+
+    def __missing__(self, key: str) -> int:
+        if key.startswith(self._prefixes):
+            kind = _READ
+        else:
+            kind = _AGENTIC if key.startswith(_SUSPICIOUS) else _PLAIN
+        if len(self) < _MOST_KEYS:
+            self[key] = kind
+        return kind
+
+
+class Registry:
+    """Reads spans and log records with the first dialect that recognises them.
+
+    `failures` counts, by the name of the convention, how often a dialect raised: such a span is structure
+    with a "malformed" mark.
+    """
+
+    def __init__(self, dialects: Sequence[Dialect] | None = None) -> None:
+        """`dialects` in order of precedence; without them those of other packages, then the ones built in."""
+        self.dialects: tuple[Dialect, ...] = tuple(
+            [*extension_dialects(), *built_in_dialects()] if dialects is None else dialects
+        )
+        self.failures: dict[str, int] = {}
+        self._by_keys = tuple(d for d in self.dialects if not d.scopes or _keys(d) is not None)
+        self._keyless = tuple(d for d in self.dialects if not d.scopes and _keys(d) is None)
+        self._classes = _KeyClasses(key for d in self._by_keys for key in _keys(d) or ())
+        self._plans: dict[str, tuple[Dialect, ...]] = {}
+        self._log_plans: dict[str, tuple[Dialect, ...]] = {}
+
+    def read(self, span: Span) -> Facts:
+        """What the span says. Spans that nothing reads are STEP with the neutral convention."""
+        scope = span.scope.name
+        plan = self._plans.get(scope)
+        if plan is None:
+            plan = self._plan(scope)
+        facts: Facts | None = None
+        for dialect in plan:
+            facts = self._try(dialect, span)
+            if facts is not None:
+                break
+        else:
+            attributes = span.attributes
+            if attributes:
+                kind = max(map(self._classes.__getitem__, attributes))
+                for dialect in self._by_keys if kind == _READ else self._keyless:
+                    facts = self._try(dialect, span)
+                    if facts is not None:
+                        break
+                else:
+                    facts = Facts(NEUTRAL)
+                    if kind != _PLAIN:
+                        facts.unread = True
+            else:
+                facts = Facts(NEUTRAL)
+        if span.events:
+            read_normalized(span, facts)
+        return facts
+
+    def read_log(self, record: LogRecord) -> Facts | None:
+        """What the record says; None for the ordinary log records of an application."""
+        scope = record.scope.name
+        plan = self._log_plans.get(scope)
+        if plan is None:
+            plan = tuple(dict.fromkeys((*self._plan(scope), *self.dialects)))
+            if len(self._log_plans) < _MOST_SCOPES:
+                self._log_plans[scope] = plan
+        for dialect in plan:
+            try:
+                if dialect.matches_log(record):
+                    return dialect.read_log(record)
+            except Exception as error:
+                self._failed(dialect, error)
+                return None
+        return None
+
+    def _plan(self, scope: str) -> tuple[Dialect, ...]:
+        plan = tuple(d for d in self.dialects if any(_covers(pattern, scope) for pattern in d.scopes))
+        if len(self._plans) < _MOST_SCOPES:
+            self._plans[scope] = plan
+        return plan
+
+    def _try(self, dialect: Dialect, span: Span) -> Facts | None:
+        try:
+            return dialect.read(span) if dialect.matches(span) else None
+        except Exception as error:
+            self._failed(dialect, error)
+            facts = Facts(NEUTRAL, Role.STEP)
+            facts.marks.append(Mark(span.start, "malformed", f"{dialect.convention.name} could not read this
+            span")) return facts
+
+    def _failed(self, dialect: Dialect, error: Exception) -> None:
+        name = dialect.convention.name
+        count = self.failures.get(name, 0)
+        self.failures[name] = count + 1
+        if not count:
+            # The error's text may quote a value, which is private.
+            _log.warning("The dialect %s raised %s; its spans are counted as unreadable", name,
+            type(error).__name__)
+
+
+def built_in_dialects() -> list[Dialect]:
+    """The dialects of this package, in order of precedence."""
+    return [_make(*name.split(":")) for name in BUILT_IN]
+
+
+def extension_dialects() -> list[Dialect]:
+    """The dialects that other packages register. A broken one is left out with a warning that names it."""
+    found: list[Dialect] = []
+    for point in entry_points(group=GROUP):
+        try:
+            made: Any = point.load()
+            dialect: Any = made() if isinstance(made, type) else made
+            _check(dialect)
+        except Exception as error:
+            _log.warning("The dialect %s (%s) cannot be used: %s", point.name, point.value,
+            type(error).__name__) continue
+        found.append(cast(Dialect, dialect))
+    return found
+
+
+def _make(module: str, name: str) -> Dialect:
+    return cast(Dialect, getattr(import_module(module), name)())
+
+
+def _check(dialect: Any) -> None:
+    """Raises AttributeError where a member of the protocol is missing."""
+    for member in ("matches", "read", "matches_log", "read_log", "scopes"):
+        getattr(dialect, member)
+    if not isinstance(dialect.convention, Convention):
+        raise AttributeError("convention")
+
+
+def _keys(dialect: Dialect) -> tuple[str, ...] | None:
+    return getattr(dialect, "keys", None)
+
+
+def _covers(pattern: str, scope: str) -> bool:
+    return scope.startswith(pattern[:-1]) if pattern.endswith("*") else scope == pattern
