@@ -121,7 +121,7 @@ class Opencode(VercelAILegacy):
 
 
 def _permission(span: Span, facts: Facts) -> None:
-    """Whether the call around it may run. That a human was asked shows in a refusal; else a record says it."""
+    """Whether the call around it may run. A refusal shows that a human was asked; else a record says so."""
     if span.status != STATUS_ERROR:
         facts.decisions.append(Decision(True))
         return
