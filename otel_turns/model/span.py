@@ -44,6 +44,12 @@ class Resource:
 
     attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
+    @property
+    def service(self) -> dict[str, str]:
+        """`name` and `version` of the service (OpenTelemetry's own resource attributes), those that are given."""
+        given = {name: self.attributes.get(f"service.{name}") for name in ("name", "version")}
+        return {name: str(value) for name, value in given.items() if value not in (None, "")}
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:

@@ -1,0 +1,261 @@
+"""Which spans make one turn.
+
+Comes in: a `Forest`. Goes out: `TurnScope`s, each with its root and all its nodes, in order of time. Nothing here knows what an
+operation or a message is; it knows who invokes whom, and which requests belong together.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from otel_turns.assembly.stitch import adds_user_message, repeats, stitch
+from otel_turns.assembly.tree import Forest, Node
+from otel_turns.model.facts import Role, ToolCall
+from otel_turns.model.span import KIND_SERVER
+
+__all__ = ["TurnScope", "find_turns"]
+
+_REMOTE = 0x300
+_EVERYDAY = frozenset({"Done", "Error", "Usage", "Custom", "RuntimeStep"})
+
+
+@dataclass(slots=True)
+class TurnScope:
+    """The nodes of one turn. `root` gives the turn its id; `orphan`: its real root never came.
+
+    `stitched`: it was joined out of several traces. `tops`: the nodes under which everything of the turn hangs.
+    """
+
+    root: Node
+    tops: list[Node]
+    orphan: bool = False
+    stitched: bool = False
+    records: list[Node] = field(default_factory=list[Node])
+    _only: set[int] | None = None
+
+    def nodes(self) -> list[Node]:
+        """All nodes of the turn, parents before children."""
+        out: list[Node] = []
+        for top in self.tops:
+            out.extend(n for n in top.subtree() if self._only is None or id(n) in self._only or n is top)
+        return out
+
+    @property
+    def start(self) -> int:
+        return min(n.start for n in (*self.tops, *self.records)) if self.tops or self.records else self.root.start
+
+
+def find_turns(forest: Forest) -> list[TurnScope]:
+    """The turns of a forest, in order of time."""
+    turns: list[TurnScope] = []
+    bare: list[Node] = []
+    strays: list[Node] = []
+    for group in _root_groups(forest):
+        tops = [top for root in group for top in _topmost(root)]
+        orphan = any(root.parent_missing and not _is_entry(root) for root in group)
+        loose = [n for root in group for n in _outside(root)]
+        if tops:
+            if len(group) > 1 and orphan:
+                turns.append(TurnScope(tops[0], [*group], orphan=True))
+            else:
+                turns.extend(_agents_of_one_root(tops, orphan))
+                strays.extend(n for n in loose if n.role is not Role.NOTHING)
+        elif loose:
+            if len(group) == 1 and group[0].role in (Role.INFERENCE, Role.TOOL):
+                bare.append(group[0])
+            elif all(n.facts.group for n in loose):
+                bare.extend(group)
+            else:
+                turns.extend(_requests_of_one_root(group, loose, orphan))
+    turns.extend(_stitched(bare, turns))
+    _join_strays(strays, turns)
+    _join_records(forest.loose_records, turns)
+    turns.sort(key=lambda t: (t.start, t.root.trace_id, t.root.span_id))
+    return turns
+
+
+def _root_groups(forest: Forest) -> list[list[Node]]:
+    """Local roots, with orphans of one missing parent together."""
+    groups: dict[object, list[Node]] = {}
+    for root in forest.roots:
+        key: object = id(root)
+        if root.parent_missing and not _is_entry(root):
+            key = (root.trace_id, root.parent_missing)
+        groups.setdefault(key, []).append(root)
+    return list(groups.values())
+
+
+def _is_entry(root: Node) -> bool:
+    """A span whose parent is in another process is a local root of its own right."""
+    source = root.source
+    return getattr(source, "kind", 0) == KIND_SERVER or getattr(source, "flags", 0) & _REMOTE == _REMOTE
+
+
+def _topmost(root: Node) -> list[Node]:
+    found: list[Node] = []
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node.role in (Role.AGENT, Role.WORKFLOW):
+            if node.role is Role.AGENT or _is_work(node):
+                found.append(node)
+        else:
+            stack.extend(reversed(node.children))
+    return sorted(found, key=lambda n: n.key)
+
+
+def _is_work(node: Node) -> bool:
+    return any(n.role in (Role.INFERENCE, Role.TOOL, Role.AGENT, Role.HANDOFF) or _tells(n) for n in node.subtree())
+
+
+def _tells(node: Node) -> bool:
+    """Whether NormalizedEvents of a span prove agent work: those with everyday names alone do not."""
+    return any(type(event).__name__ not in _EVERYDAY for _, event in node.facts.normalized)
+
+
+def _outside(root: Node) -> list[Node]:
+    """Agent work outside any agent."""
+    found: list[Node] = []
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node.role in (Role.AGENT, Role.WORKFLOW):
+            continue
+        if node.role in (Role.INFERENCE, Role.TOOL, Role.HANDOFF) or _tells(node):
+            found.append(node)
+        stack.extend(reversed(node.children))
+    return sorted(found, key=lambda n: n.key)
+
+
+def _agents_of_one_root(tops: list[Node], orphan: bool) -> list[TurnScope]:
+    """Siblings are turns of their own, except a resume of the same paused invocation that the convention marks."""
+    return [TurnScope(top, [top], orphan=orphan and top.parent is None) for top in tops]
+
+
+def _requests_of_one_root(group: list[Node], work: list[Node], orphan: bool) -> list[TurnScope]:
+    """Without an agent the local root is the turn; a request that repeats a finished conversation and adds words of the user
+    begins a new one."""
+    requests = [n for n in work if n.role is Role.INFERENCE]
+    starts: list[Node] = []
+    for before, node in zip(requests, requests[1:], strict=False):
+        history = [*(before.facts.inputs or ()), *(before.facts.outputs or ())]
+        done = before.facts.outputs is not None and not any(
+            isinstance(p, ToolCall) for m in before.facts.outputs for p in m.parts
+        )
+        if done and adds_user_message(node.facts.inputs) and repeats(history, node.facts.inputs or []):
+            starts.append(node)
+    root = min(group, key=lambda n: n.key)
+    if not starts:
+        return [TurnScope(root, sorted(group, key=lambda n: n.key), orphan=orphan)]
+    bounds = [work[0].start, *[n.start for n in starts]]
+    turns: list[TurnScope] = []
+    for at, begin in enumerate(bounds):
+        end = bounds[at + 1] if at + 1 < len(bounds) else None
+        mine = [n for n in work if n.start >= begin and (end is None or n.start < end)]
+        chosen = {id(n) for n in mine}
+        inner = [n for n in mine if not any(id(up) in chosen for up in n.above())]
+        turns.append(TurnScope(root if at == 0 else inner[0], inner, orphan=orphan))
+    return turns
+
+
+def _stitched(bare: list[Node], turns: list[TurnScope]) -> list[TurnScope]:
+    """Turns of requests and runs that are traces of their own."""
+    made: list[TurnScope] = []
+    grouped: dict[tuple[str | None, str], list[Node]] = defaultdict(list)
+    requests: list[Node] = []
+    runs: list[Node] = []
+    for node in bare:
+        group = next((n.facts.group for n in node.subtree() if n.facts.group), None)
+        if group is not None:
+            grouped[(node.facts.session_id, group)].append(node)
+        elif node.role is Role.INFERENCE:
+            requests.append(node)
+        else:
+            runs.append(node)
+    for nodes in grouped.values():
+        nodes.sort(key=lambda n: n.key)
+        if any(not n.facts.side for top in nodes for n in top.subtree() if n.role is Role.INFERENCE) or not any(
+            n.role is Role.INFERENCE for top in nodes for n in top.subtree()
+        ):
+            made.append(TurnScope(nodes[0], nodes, stitched=len(nodes) > 1))
+    for chain in stitch(n for n in requests if not n.facts.side):
+        made.append(TurnScope(chain.nodes[0], list(chain.nodes), stitched=len(chain.nodes) > 1))
+    left = _join_runs(runs, [*turns, *made])
+    made.extend(TurnScope(node, [node]) for node in left)
+    return made
+
+
+def _join_runs(runs: Iterable[Node], turns: list[TurnScope]) -> list[Node]:
+    """An executing span alone in its trace joins the turn that asked for it: by the call's id, else by name and time."""
+    left: list[Node] = []
+    for run in sorted(runs, key=lambda n: n.key):
+        turn = _asking_turn(run, turns)
+        if turn is None:
+            left.append(run)
+        else:
+            turn.tops.append(run)
+            turn.stitched = True
+    return left
+
+
+def _asking_turn(run: Node, turns: list[TurnScope]) -> TurnScope | None:
+    best: tuple[tuple[int, int], TurnScope] | None = None
+    facts = run.facts
+    ids = {facts.call_id, *facts.other_ids} - {None}
+    for turn in turns:
+        for node in turn.nodes():
+            if node.role is not Role.INFERENCE or node.start > run.start:
+                continue
+            for call in (p for m in node.facts.outputs or () for p in m.parts if isinstance(p, ToolCall)):
+                mine = {call.id, *call.other_ids} - {None}
+                rank = 3 if ids & mine else 0
+                if not rank and not (ids and mine) and call.name and call.name == facts.tool_name:
+                    rank = 2 if call.arguments == facts.arguments else 1
+                if rank and (best is None or (rank, node.start) > best[0]):
+                    best = ((rank, node.start), turn)
+    return best[1] if best else None
+
+
+def _join_strays(strays: list[Node], turns: list[TurnScope]) -> None:
+    """Agent work beside the agents of one local root: a run joins the turn that asked for it, a request the turn that it is
+    nearest to in time under the same root; where neither holds it is a turn of its own."""
+    left = _join_runs((n for n in strays if n.role is Role.TOOL), turns)
+    for node in left:
+        if not any(up in strays for up in node.above()):
+            turns.append(TurnScope(node, [node]))
+    for chain in stitch(n for n in strays if n.role is Role.INFERENCE and not n.facts.side):
+        turns.append(TurnScope(chain.nodes[0], list(chain.nodes)))
+
+
+def _join_records(records: list[Node], turns: list[TurnScope]) -> None:
+    """Log records without a span join the turn of their trace or of their convention's id, or make one."""
+    if not records:
+        return
+    by_group: dict[str, TurnScope] = {}
+    by_trace: dict[bytes, list[TurnScope]] = defaultdict(list)
+    for turn in turns:
+        by_trace[turn.root.trace_id].append(turn)
+        for node in turn.nodes():
+            if node.facts.group:
+                by_group.setdefault(node.facts.group, turn)
+    fresh: dict[object, TurnScope] = {}
+    for record in records:
+        facts = record.facts
+        turn = by_group.get(facts.group) if facts.group else None
+        if turn is None and record.trace_id in by_trace and not facts.group:
+            near = by_trace[record.trace_id]
+            turn = max((t for t in near if t.start <= record.start), key=lambda t: t.start, default=near[0])
+        if turn is not None:
+            turn.records.append(record)
+        elif facts.group is not None or record.trace_id:
+            key: object = facts.group or record.trace_id
+            if key not in fresh:
+                fresh[key] = TurnScope(record, [])
+            fresh[key].records.append(record)
+    turns.extend(t for t in fresh.values() if any(_speaks(r) for r in t.records))
+
+
+def _speaks(record: Node) -> bool:
+    return record.role in (Role.INFERENCE, Role.TOOL, Role.AGENT)

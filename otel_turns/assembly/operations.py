@@ -1,0 +1,513 @@
+"""One operation out of its witnesses: the reply that asks for it, the span that runs it, NormalizedEvents, log records, and
+the request that hands in its result.
+
+Comes in: replies, handed-in results and the turn's nodes. Goes out: `Operation`s, each with one start and at most one finish.
+Witnesses are joined by call id; where there is none, by name and arguments, then by order when the counts agree.
+Nothing is guessed: an operation that nobody finished stays unfinished, an input that nobody tells is `MISSING`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from otel_turns.assembly.agents import Agent, Cast
+from otel_turns.assembly.replies import Handed, Reply
+from otel_turns.assembly.tree import Node, supplement
+from otel_turns.model.facts import MISSING, Facts, Role, ToolCall, ToolResult
+
+__all__ = ["Operation", "Operations"]
+
+
+@dataclass(slots=True, eq=False)
+class Operation:
+    """One tool call. `started` and `finished` are nanoseconds; `finished` is None while nothing shows that it ended.
+
+    `run`: the span that executed it; `sub`: the sub-agent that it reached. `handed`: the request that carries its result.
+    `joined_by`: how its run was found: "id", "arguments", "order", or "" for a run that nobody asked for.
+    """
+
+    id: str | None
+    name: str | None
+    agent: Agent
+    input: Any = MISSING
+    asked: Reply | None = None
+    index: int = 0
+    run: Node | None = None
+    runs: list[Node] = field(default_factory=list[Node])
+    sub: Agent | None = None
+    started: int = 0
+    finished: int | None = None
+    output: Any = MISSING
+    failed: bool = False
+    rejected: bool = False
+    paused: bool = False
+    error: str | None = None
+    handed: Node | None = None
+    result: ToolResult | None = None
+    joined_by: str = ""
+    other_ids: tuple[str, ...] = ()
+    told: tuple[int, int, bytes] | None = None
+    unstarted: bool = False
+    synthetic: bool = False
+    skill: str | None = None
+    tool: str | None = None
+    unparsable: bool = False
+    background: bool = False
+    transfer: bool = False
+    stream: Node | None = None
+
+    @property
+    def ids(self) -> set[str]:
+        return {i for i in (self.id, *self.other_ids) if i}
+
+    @property
+    def status(self) -> str:
+        return "rejected" if self.rejected else "failed" if self.failed else "completed"
+
+
+class Operations:
+    """The operations of one turn, gathered witness by witness. Order of calls: `ask`, `run`, `hand`, `close`."""
+
+    def __init__(self, troupe: Cast) -> None:
+        self._cast = troupe
+        self.all: list[Operation] = []
+        self.data: Any = MISSING
+        self._by_id: dict[str, list[Operation]] = {}
+
+    # --- witnesses --------------------------------------------------------------------------------------------------
+
+    def ask(self, reply: Reply) -> None:
+        """The calls of one reply."""
+        results = {p.id: p for p in reply.parts if isinstance(p, ToolResult) and p.id}
+        for index, call in enumerate(reply.calls):
+            op = self._add(
+                Operation(
+                    call.id,
+                    call.name,
+                    reply.agent,
+                    call.arguments,
+                    asked=reply,
+                    index=index,
+                    started=reply.time,
+                    other_ids=call.other_ids,
+                )
+            )
+            done = results.get(call.id) if call.id else None
+            if done is not None:
+                self._finish(op, done, reply.node, reply.time)
+
+    def run(self, nodes: Iterable[Node]) -> None:
+        """Executing spans, in order of time: those that name their call first, so that the others choose among the rest."""
+        ordered = sorted(nodes, key=lambda n: n.key)
+        waiting: list[Node] = []
+        for node in ordered:
+            if node.facts.hands_over:
+                self._hand_over(node)
+            elif not self._run_by_id(node):
+                waiting.append(node)
+        for node in self._run_by_arguments(waiting):
+            self._run_alone(node)
+
+    def record(self, nodes: Iterable[Node]) -> None:
+        """Log records of executions: they fill what the spans lack, or are the execution where there is no span."""
+        for node in nodes:
+            facts = node.facts
+            op = self._find(facts.call_id, facts.other_ids, node)
+            if op is None:
+                op = self._add(Operation(facts.call_id, facts.tool_name, self._cast.main, started=node.start))
+                op.unstarted = facts.arguments is MISSING
+            if op.run is None:
+                op.run = node
+                op.runs.append(node)
+                op.joined_by = "id"
+            else:
+                supplement(op.run.facts, facts)
+
+    def hand(self, handed: Handed, gives_spans: bool, remembered: dict[str, bool]) -> None:
+        """Results that a request hands in. `remembered`: calls that an earlier turn left pending -> whether a human was asked."""
+        unnamed: list[ToolResult] = []
+        for result in handed.results:
+            if result.pending:
+                continue
+            op = self._answered(result, handed)
+            if op is not None:
+                self._finish(op, result, handed.node, handed.node.start)
+            elif result.id or result.other_ids:
+                if not self._pair_by_order(result, handed):
+                    self._prove(result, handed, gives_spans, remembered)
+            else:
+                unnamed.append(result)
+        for result in unnamed:
+            if not self._pair_by_order(result, handed):
+                self._prove(result, handed, gives_spans, remembered)
+
+    def reach(self, sub: Agent, transfers: Sequence[Node]) -> None:
+        """A sub-agent: the operation through which it was reached, where there was one."""
+        if sub.via is not None:
+            for op in self.all:
+                if sub.via in op.runs:
+                    op.sub = sub
+                    if sub.name is None:
+                        sub.name = op.name
+                    return
+            return
+        assert sub.node is not None
+        node = sub.node
+        waiting = [o for o in self.all if o.run is None and o.sub is None and o.started <= node.start and o.agent is not sub]
+        ranked = [(rank, o.started, -o.index, at) for at, o in enumerate(waiting) if (rank := _reaches(o, sub))]
+        if not ranked:
+            return
+        op = waiting[max(ranked)[3]]
+        op.sub = sub
+        if sub.name is None:
+            sub.name = op.name
+        if sub.speaks:
+            op.transfer = True
+        else:
+            op.run = node
+            op.started = node.start
+
+    def transfer(self, node: Node, nexts: Agent | None) -> None:
+        """A handoff span: the executing span of the transfer call."""
+        facts = node.facts
+        op = self._find(facts.call_id, facts.other_ids, node) if facts.call_id else None
+        if op is None:
+            agent = self._cast.owner[id(node)]
+            waiting = [
+                o
+                for o in self.all
+                if o.run is None and o.agent in (agent, self._cast.main) and o.asked is not None and o.asked.start <= node.start
+            ]
+            target = facts.handoff_to or (nexts.name if nexts else None)
+            ranked = [
+                (_points_to(o, target) or int(o.name == facts.tool_name and o.name is not None), o.started, -o.index, at)
+                for at, o in enumerate(waiting)
+            ]
+            ranked = [r for r in ranked if r[0]] or (ranked if len(ranked) == 1 else [])
+            if ranked:
+                op = waiting[max(ranked)[3]]
+        if op is None:
+            if facts.tool_name is None:
+                return
+            op = self._add(Operation(facts.call_id, facts.tool_name, self._cast.owner[id(node)], facts.arguments))
+        op.run = node
+        op.runs.append(node)
+        op.transfer = True
+
+    def heard(self, node: Node, call_id: str | None, name: str | None, arguments: Any, time: int, index: int) -> Operation:
+        """A call that NormalizedEvents tell: it joins the operation of its id, or is one."""
+        op = self._find(call_id, (), node) if call_id else None
+        if op is not None and op.stream is not None and op.result is not None:
+            op = None
+        if op is None:
+            op = self._add(Operation(call_id, name, self._cast.owner.get(id(node), self._cast.main)))
+            op.started, op.index = time, index
+        elif op.stream is None:
+            op.started = time
+        op.stream = op.stream or node
+        op.name = op.name or name
+        if arguments is not MISSING:
+            op.input = arguments
+        return op
+
+    def heard_result(self, node: Node, call_id: str, name: str, content: Any, success: bool, time: int) -> None:
+        """A result that NormalizedEvents tell."""
+        told = ToolResult(call_id, name, content, failed=not success)
+        open_ones = [o for o in self._by_id.get(call_id, ()) if o.result is None or o.handed is not None and o.stream is None]
+        if open_ones:
+            op = open_ones[0]
+            op.result, op.finished, op.handed = told, time, None
+            op.stream = op.stream or node
+            return
+        op = self._add(Operation(call_id, name, self._cast.owner.get(id(node), self._cast.main), started=time))
+        op.unstarted, op.stream = True, node
+        op.result, op.finished = told, time
+
+    # --- the end ----------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Resolves every operation: times, input, output, status, and ids for those that nobody named."""
+        for op in self.all:
+            self._resolve(op)
+        taken = {o.id for o in self.all if o.id}
+        for op in sorted((o for o in self.all if not o.id), key=lambda o: (o.started, o.index, _span_of(o))):
+            base = f"op:{_span_of(op).hex()}" + (f":{op.index}" if op.run is None else "")
+            fresh, number = base, 1
+            while fresh in taken:
+                number += 1
+                fresh = f"{base}:{number}"
+            op.id, op.synthetic = fresh, True
+            taken.add(fresh)
+
+    def drop(self, op: Operation) -> None:
+        self.all.remove(op)
+
+    # --- inside -----------------------------------------------------------------------------------------------------
+
+    def _add(self, op: Operation) -> Operation:
+        self.all.append(op)
+        for one in op.ids:
+            self._by_id.setdefault(one, []).append(op)
+        return op
+
+    def _find(self, call_id: str | None, others: tuple[str, ...], node: Node) -> Operation | None:
+        """The latest operation of this id that was asked for before the witness; the first one where none was."""
+        found: list[Operation] = []
+        for one in (call_id, *others):
+            if one:
+                found.extend(o for o in self._by_id.get(one, ()) if o not in found)
+        if not found:
+            return None
+        before = [o for o in found if o.asked is None or o.asked.start <= node.start]
+        return (before or found)[-1] if before else found[0]
+
+    def _run_by_id(self, node: Node) -> bool:
+        facts = node.facts
+        if not facts.call_id and not facts.other_ids:
+            return False
+        ids = [i for i in (facts.call_id, *facts.other_ids) if i]
+        found = [o for i in ids for o in self._by_id.get(i, ())]
+        before = [o for o in found if o.asked is None or o.asked.start <= node.end] or found
+        for op in reversed(before):
+            if op.run is None or self._same_run(op, node):
+                self._take(op, node, "id")
+                return True
+        if found:
+            # the same id again after its finish: a retry, or a client that numbers its calls anew
+            self._take(self._add(Operation(facts.call_id, facts.tool_name, self._cast.owner[id(node)])), node, "id")
+            return True
+        return False
+
+    @staticmethod
+    def _same_run(op: Operation, node: Node) -> bool:
+        """A second witness of the same run: it overlaps, or the first one ended in a pause."""
+        return any(run.facts.paused or run.overlaps(node) for run in op.runs)
+
+    def _take(self, op: Operation, node: Node, how: str) -> None:
+        if op.run is None:
+            op.run = node
+        elif op.run.facts.paused:
+            paused = op.run
+            op.run = node
+            supplement(node.facts, Facts(paused.facts.convention, arguments=paused.facts.arguments, tool_name=paused.facts.tool_name))
+        elif not op.run.encloses(node) and node.encloses(op.run):
+            supplement(node.facts, op.run.facts)
+            op.run = node
+        else:
+            supplement(op.run.facts, node.facts)
+        op.runs.append(node)
+        op.joined_by = op.joined_by or how
+        if op.id is None:
+            op.id = node.facts.call_id
+
+    def _run_by_arguments(self, nodes: list[Node]) -> list[Node]:
+        """Runs without a known id: equal name and arguments first, then by order where the counts agree."""
+        left: list[Node] = []
+        for node in nodes:
+            op = next((o for o in self._candidates(node) if _equal(o.input, node.facts.arguments)), None)
+            if op is not None:
+                self._take(op, node, "arguments")
+            else:
+                left.append(node)
+        rest: list[Node] = []
+        for node in left:
+            candidates = self._candidates(node)
+            rivals = [n for n in left if n.facts.tool_name == node.facts.tool_name and n not in rest]
+            waiting = [n for n in rivals if not any(n in o.runs for o in self.all)]
+            unknown = node.facts.arguments is MISSING or not candidates or candidates[0].input is MISSING
+            twin = self._beside(node)
+            if twin is not None:
+                self._take(twin, node, "order")
+            elif candidates and (unknown or (len(candidates) == 1 and len(waiting) == 1)):
+                self._take(candidates[0], node, "order")
+            else:
+                rest.append(node)
+        return rest
+
+    def _beside(self, node: Node) -> Operation | None:
+        """The run of another instrumentation that this span tells again: same tool, same time, other scope."""
+        for op in self.all:
+            run = op.run
+            if (
+                run is not None
+                and run is not node
+                and run.is_span
+                and run.scope_name != node.scope_name
+                and run.facts.tool_name == node.facts.tool_name
+                and (run.encloses(node) or node.encloses(run))
+                and (node.facts.arguments is MISSING or _equal(run.facts.arguments, node.facts.arguments))
+            ):
+                return op
+        return None
+
+    def _candidates(self, node: Node) -> list[Operation]:
+        """Calls of the span's agent that nobody ran yet and that carry its tool's name, in the order in which they were asked."""
+        agent = self._cast.owner[id(node)]
+        name = node.facts.tool_name
+        found = [
+            o
+            for o in self.all
+            if o.run is None
+            and o.asked is not None
+            and (o.agent is agent or agent.is_main)
+            and o.asked.start <= node.start
+            and _same_name(o.name, name)
+            and not (o.ids and node.facts.call_id and o.joined_by == "id")
+        ]
+        return sorted(found, key=lambda o: (o.agent is not agent, o.started, o.index))
+
+    def _run_alone(self, node: Node) -> None:
+        facts = node.facts
+        op = self._add(Operation(facts.call_id, facts.tool_name, self._cast.owner[id(node)], started=node.start))
+        self._take(op, node, "")
+
+    def _hand_over(self, node: Node) -> None:
+        """A tool that only hands over the typed answer is data; the call that asked for it is no operation."""
+        facts = node.facts
+        op = self._find(facts.call_id, facts.other_ids, node) if facts.call_id else None
+        if op is None:
+            op = next(iter(self._candidates(node)), None)
+        value = facts.arguments if facts.data is MISSING else facts.data
+        if op is not None:
+            if value is MISSING:
+                value = op.input
+            self.drop(op)
+        if self._cast.owner[id(node)].is_main and value is not MISSING:
+            self.data = value
+
+    def _answered(self, result: ToolResult, handed: Handed) -> Operation | None:
+        found = [o for i in (result.id, *result.other_ids) if i for o in self._by_id.get(i, ()) if o in self.all]
+        before = [o for o in found if o.started <= handed.node.start or o.asked is not None and o.asked.start < handed.node.start]
+        open_ones = [o for o in before if o.result is None]
+        if open_ones:
+            return open_ones[-1]
+        return before[-1] if before else None
+
+    def _pair_by_order(self, result: ToolResult, handed: Handed) -> bool:
+        """Results whose id no call has: joined in order where the counts agree (a Responses item id and its call id)."""
+        waiting = [
+            o
+            for o in self.all
+            if o.result is None and o.asked is not None and o.agent is handed.agent and o.asked.start < handed.node.start
+            and (o.run is None or not o.run.facts.call_id)
+            and (o.id is None or all(r.id != o.id for r in handed.results))
+        ]
+        if result.name:
+            waiting = [o for o in waiting if o.name == result.name] or waiting
+        asked = handed.asked.get(result.id) if result.id else None
+        if asked is not None and asked.arguments is not MISSING:
+            equal = [o for o in waiting if o.name == asked.name and _equal(o.input, asked.arguments)]
+            if equal:
+                self._finish(equal[0], result, handed.node, handed.node.start)
+                return True
+            if waiting and all(o.name != asked.name for o in waiting):
+                return False
+        known = [r for r in handed.results if not any(o.result is r for o in self.all)]
+        if not waiting or (len(waiting) != len(known) and not (len(waiting) >= 1 and result.name)):
+            return False
+        waiting.sort(key=lambda o: (o.asked.start if o.asked else 0, o.index))
+        self._finish(waiting[0], result, handed.node, handed.node.start)
+        return True
+
+    def _prove(self, result: ToolResult, handed: Handed, gives_spans: bool, remembered: dict[str, bool]) -> None:
+        """A result whose call nobody saw in this turn still proves the call."""
+        if not handed.first and any(o.result is not None and o.ids & {result.id or ""} for o in self.all):
+            return
+        asked = handed.asked.get(result.id) if result.id else None
+        op = self._add(
+            Operation(
+                result.id,
+                result.name or (asked.name if asked else None),
+                handed.agent,
+                asked.arguments if asked else MISSING,
+                started=handed.node.start,
+            )
+        )
+        op.unstarted = op.input is MISSING or not handed.first
+        self._finish(op, result, handed.node, handed.node.start)
+        if result.id and remembered.get(result.id) and gives_spans:
+            op.rejected = True
+
+    def _finish(self, op: Operation, result: ToolResult, node: Node, time: int) -> None:
+        if op.result is not None:
+            return
+        op.result, op.handed = result, node
+        if op.finished is None:
+            op.finished = time
+
+    def _resolve(self, op: Operation) -> None:
+        run, result = op.run, op.result
+        if run is not None:
+            facts = run.facts
+            executing = facts.role in (Role.TOOL, Role.HANDOFF)
+            if executing:
+                op.name = facts.tool_name or op.name
+                if facts.arguments is not MISSING:
+                    op.input = facts.arguments
+                op.output = facts.result
+                op.tool, op.skill = facts.tool, facts.skill
+                op.background = facts.background
+                op.unparsable = facts.unparsable
+                op.failed = facts.failed and not facts.paused
+                op.rejected = op.rejected or facts.rejected
+                op.error = facts.error
+            op.started = min(run.start, *(r.start for r in op.runs)) if op.runs else run.start
+            op.paused = facts.paused
+            if not run.is_span:
+                op.started = min(op.started, op.asked.time) if op.asked else op.started
+            if facts.paused:
+                op.finished = None if op.result is None else op.finished
+                op.output = MISSING
+            else:
+                op.finished = max(run.end, op.started)
+        if op.sub is not None and run is op.sub.node and run is not None:
+            op.finished = run.end
+        if result is not None:
+            if op.output is MISSING:
+                op.output = result.result
+            op.failed = op.failed or result.failed
+            op.rejected = op.rejected or result.rejected
+        if op.rejected:
+            op.failed = False
+        if op.finished is not None and op.finished < op.started:
+            op.finished = op.started
+
+
+def _span_of(op: Operation) -> bytes:
+    node = op.run or (op.asked.node if op.asked else None) or op.handed
+    return node.span_id if node is not None else b""
+
+
+def _same_name(a: str | None, b: str | None) -> bool:
+    return a == b or a is None or b is None
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return a is not MISSING and b is not MISSING and a == b and type(a) is type(b)
+
+
+def _reaches(op: Operation, sub: Agent) -> int:
+    """How surely a call reaches a sub-agent: it carries its name, its arguments name it, or it transfers."""
+    pointed = _points_to(op, sub.name)
+    if pointed:
+        return pointed
+    output = sub.node.facts.data if sub.node is not None else MISSING
+    return int(op.result is not None and output is not MISSING and op.result.result == output)
+
+
+def _points_to(op: Operation, name: str | None) -> int:
+    if not name:
+        return 0
+    mine = _plain(op.name or "")
+    other = _plain(name)
+    if mine == other:
+        return 4
+    if isinstance(op.input, dict) and any(isinstance(v, str) and _plain(v) == other for v in op.input.values()):
+        return 3
+    return 2 if other and other in mine else 0
+
+
+def _plain(name: str) -> str:
+    return "".join(c for c in name.lower() if c.isalnum())
