@@ -1,12 +1,13 @@
 """OpenTelemetry's GenAI semantic convention, all versions (1.26 to today), as any instrumentation speaks it.
 
-Comes in: spans and log records with `gen_ai.*` names. Goes out: `Facts`. It never reads a framework's own additions:
-those have dialects of their own, built on this one.
+Comes in: spans and log records with `gen_ai.*` names. Goes out: `Facts`. It never reads a framework's own
+additions: those have dialects of their own, built on this one.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import Any
 
 from otel_turns.dialects.genai_content import (
     CHOICE,
@@ -22,6 +23,7 @@ from otel_turns.dialects.values import (
     as_flag,
     as_text,
     clean_error,
+    is_list,
     is_object,
     is_placeholder,
     json_arguments,
@@ -69,12 +71,14 @@ class GenAI:
 
     | attribute or event | fact | since |
     |---|---|---|
-    | `gen_ai.operation.name` | role: chat, text_completion, generate_content are requests; execute_tool a tool; \
-invoke_agent an agent; invoke_workflow a workflow; create_agent, embeddings, retrieval, memory operations nothing; \
-any other is structure | 1.26, tools and agents 1.31 |
+    | `gen_ai.operation.name` chat, text_completion, generate_content | a request | 1.26 |
+    | execute_tool; invoke_agent; invoke_workflow | a tool; an agent; a workflow | 1.31; 1.31; 1.40 |
+    | create_agent, embeddings, retrieval, memory operations | nothing | 1.31 |
+    | any other operation | structure | |
     | `gen_ai.tool.name` or `gen_ai.tool.call.id` without operation | a tool | 1.29 |
     | a model and a provider, with usage or messages, without operation | a request | 1.26 |
-    | `gen_ai.tool.name`, `.tool.call.id`, `.tool.call.arguments`, `.tool.call.result` | tool facts | 1.29, 1.38 |
+    | `gen_ai.tool.name`, `.tool.call.id` | `tool_name`, `call_id` | 1.29 |
+    | `gen_ai.tool.call.arguments`, `.tool.call.result` | `arguments`, `result` | 1.38 |
     | messages (see `genai_content`) | `inputs`, `outputs` | every version |
     | `gen_ai.usage.*` (see `genai_usage`) | `usage` | every version |
     | `gen_ai.agent.name`, `.id`, `.version` | `agent_*` | 1.31 |
@@ -88,8 +92,8 @@ any other is structure | 1.26, tools and agents 1.31 |
     """
 
     convention: Convention = Convention("gen_ai", content_switch=_SWITCH)
-    scopes: ClassVar[tuple[str, ...]] = ()
-    keys: ClassVar[tuple[str, ...]] = (
+    scopes: tuple[str, ...] = ()
+    keys: tuple[str, ...] = (
         "gen_ai.operation.name",
         "gen_ai.tool.name",
         "gen_ai.tool.call.id",
@@ -111,22 +115,24 @@ any other is structure | 1.26, tools and agents 1.31 |
             if role is None:
                 return _OPERATIONS.get(operation.lower(), Role.STEP)
             if role is Role.INFERENCE and span.name.startswith("invoke_agent"):
-                # A callback wrote its request onto the agent's span, which was current: the span stays the agent's.
+                # A callback wrote its request onto the agent's span, which was current: the span stays the
+                # agent's.
                 return Role.AGENT
             return role
         if attributes.get("gen_ai.tool.name") or attributes.get("gen_ai.tool.call.id"):
             return Role.TOOL
-        if (attributes.get("gen_ai.provider.name") or attributes.get("gen_ai.system")) and (
-            attributes.get("gen_ai.request.model") or attributes.get("gen_ai.response.model")
-        ):
-            if (
-                attributes.get("gen_ai.output.messages")
-                or attributes.get("gen_ai.input.messages")
-                or read_usage(attributes) is not None
-                or any(event.name in _RECORDS for event in span.events)
-            ):
-                return Role.INFERENCE
-        return None
+        if not (attributes.get("gen_ai.provider.name") or attributes.get("gen_ai.system")):
+            return None
+        if not (attributes.get("gen_ai.request.model") or attributes.get("gen_ai.response.model")):
+            return None
+        # A model's name alone may be an identity copied from the resource.
+        speaks = (
+            attributes.get("gen_ai.output.messages")
+            or attributes.get("gen_ai.input.messages")
+            or read_usage(attributes) is not None
+            or any(event.name in _RECORDS for event in span.events)
+        )
+        return Role.INFERENCE if speaks else None
 
     def read(self, span: Span) -> Facts:
         role = self.role(span) or Role.STEP
@@ -271,7 +277,7 @@ any other is structure | 1.26, tools and agents 1.31 |
             words = as_text(attributes.get("exception.message"))
             facts.error = clean_error(words, facts.error_type) if words else ""
             return facts
-        fields = record.body if is_object(record.body) and not attributes else attributes
+        fields: Mapping[str, Any] = record.body if is_object(record.body) and not attributes else attributes
         read_message_attributes(fields, facts, record.time)
         facts.usage = read_usage(fields)
         facts.response_id = as_text(fields.get("gen_ai.response.id"))
@@ -291,7 +297,7 @@ def structured_answer(text: str) -> Any:
     if not text or is_placeholder(text):
         return MISSING
     parsed = json_text(text)
-    return parsed if isinstance(parsed, (dict, list)) else MISSING
+    return parsed if is_object(parsed) or is_list(parsed) else MISSING
 
 
 def _event_name(record: LogRecord) -> str:

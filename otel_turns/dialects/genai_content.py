@@ -5,11 +5,11 @@ and the compaction mark of those facts. It never looks at a span's role.
 
 | carrier | since | holds |
 |---|---|---|
-| attributes `gen_ai.input.messages`, `.output.messages`, `.system_instructions` | 1.37 | JSON text or structure |
-| event `gen_ai.client.inference.operation.details`, on the span or as a record | 1.37 | the same, often apart |
+| `gen_ai.input.messages`, `.output.messages`, `.system_instructions` | 1.37 | JSON text or structure |
+| `gen_ai.client.inference.operation.details`, span event or record | 1.37 | the same, often apart |
 | events `gen_ai.{system,user,assistant,tool}.message` | 1.28 to 1.36 | one input message each |
 | event `gen_ai.choice` | 1.28 to 1.36 | a reply: the only new thing among them |
-| events `gen_ai.content.prompt`, `.completion` | to 1.27 | JSON text in `gen_ai.prompt`, `gen_ai.completion` |
+| events `gen_ai.content.prompt`, `.completion` | to 1.27 | JSON text in one attribute |
 
 The older events repeat the whole conversation with each request: only `gen_ai.choice` is speech.
 """
@@ -17,7 +17,7 @@ The older events repeat the whole conversation with each request: only `gen_ai.c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from otel_turns.dialects.messages import Notes, read_message, read_messages
 from otel_turns.dialects.parts import append_text, read_parts
@@ -60,7 +60,7 @@ def read_content(span: Span, facts: Facts) -> None:
 
 
 def read_message_attributes(attributes: Mapping[str, Any], facts: Facts, time: int) -> None:
-    """Reads the three message attributes of 1.37, wherever they stand; `time` is that of a compaction among them."""
+    """Reads the three message attributes of 1.37, wherever they stand. `time`: when, for a compaction among them."""
     value = attributes.get("gen_ai.input.messages")
     if value:
         notes = Notes()
@@ -84,13 +84,13 @@ def read_message_attributes(attributes: Mapping[str, Any], facts: Facts, time: i
 
 
 def read_message_event(name: str, body: Any, facts: Facts) -> None:
-    """Reads one of the older message events, of a span or as a record: `body` is its object or the JSON text of it."""
+    """Reads one of the older message events, of a span or as a record; `body` is an object, or JSON text."""
     if type(body) is str:
         parsed = json_text(body)
         body = parsed if is_object(parsed) else {"content": body}
     if not isinstance(body, Mapping):
         return
-    fields: Mapping[str, Any] = body
+    fields = cast("Mapping[str, Any]", body)
     notes = Notes()
     if name == CHOICE:
         message = _choice(fields, notes)
@@ -127,7 +127,7 @@ def _choice(fields: Mapping[str, Any], notes: Notes) -> Message | None:
 
 
 def _with_blocks(fields: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """The fields, with content that is the JSON text of blocks (or `tool_calls` that is JSON text) as structure."""
+    """The fields, with content that is JSON text of blocks, and calls that are JSON text, as structure."""
     read = dict(fields)
     content = read.get(key)
     if type(content) is str and content[:1] == "[":

@@ -8,9 +8,9 @@ counts once.
 |---|---|
 | input | `gen_ai.usage.input_tokens`, `.prompt_tokens` (before 1.27) |
 | output | `gen_ai.usage.output_tokens`, `.completion_tokens` (before 1.27) |
-| cache read | `gen_ai.usage.cache_read.input_tokens` (1.38), `.cache_read_input_tokens`, `.details.cache_read_tokens` |
-| cache write | `gen_ai.usage.cache_creation.input_tokens` (1.38), `.cache_write.input_tokens` (1.41), older ones |
-| reasoning | `gen_ai.usage.reasoning.output_tokens` (1.40), `.reasoning_tokens`, `.details.reasoning_tokens` |
+| cache read | `gen_ai.usage.cache_read.input_tokens` (1.38), `.cache_read_input_tokens`, `.details.*` |
+| cache write | `gen_ai.usage.cache_creation.input_tokens` (1.38), `.cache_write.input_tokens` (1.41) |
+| reasoning | `gen_ai.usage.reasoning.output_tokens` (1.40), `.reasoning_tokens`, `.details.*` |
 
 `gen_ai.usage.partial.*` is no report of its own and is not read.
 """

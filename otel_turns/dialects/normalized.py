@@ -72,16 +72,14 @@ def _learn(name: str) -> int:
         kind = _CARRIER
     else:
         variant = variant_name(name)
-        kind = _FOREIGN if variant is None else _EVERYDAY_WORD if name.lower() in _words(variant) else
-        _OWN_WORD
+        if variant is None:
+            kind = _FOREIGN
+        else:
+            # Behind a prefix an everyday word is a name of its own.
+            kind = _EVERYDAY_WORD if variant in _EVERYDAY and name.lower() == variant.lower() else _OWN_WORD
     if len(_known) < _MOST_NAMES:
         _known[name] = kind
     return kind
-
-
-def _words(variant: str) -> tuple[str, ...]:
-    """The spelling of an everyday variant that is an everyday word; behind a prefix it is a name of its own."""
-    return (variant.lower(),) if variant in _EVERYDAY else ()
 
 
 def _carried(event: SpanEvent) -> NormalizedEvent:
@@ -91,7 +89,8 @@ def _carried(event: SpanEvent) -> NormalizedEvent:
         if value is None:
             continue
         if isinstance(value, (str, bytes)):
-            # Bare text is the name of a variant without fields only where it is no JSON text.
-            return parse_wire(value) if isinstance(value, str) and variant_name(value) else parse_json(value)
+            # Bare text is the name of a variant without fields.
+            bare = isinstance(value, str) and variant_name(value) is not None
+            return parse_wire(value) if bare else parse_json(value)
         return parse_wire(value)
     raise MalformedEvent("no attribute holds the event")

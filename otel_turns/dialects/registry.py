@@ -11,7 +11,7 @@ the list.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, cast
@@ -172,8 +172,9 @@ class Registry:
         except Exception as error:
             self._failed(dialect, error)
             facts = Facts(NEUTRAL, Role.STEP)
-            facts.marks.append(Mark(span.start, "malformed", f"{dialect.convention.name} could not read this
-            span")) return facts
+            reason = f"{dialect.convention.name} could not read this span"
+            facts.marks.append(Mark(span.start, "malformed", reason))
+            return facts
 
     def _failed(self, dialect: Dialect, error: Exception) -> None:
         name = dialect.convention.name
@@ -181,8 +182,9 @@ class Registry:
         self.failures[name] = count + 1
         if not count:
             # The error's text may quote a value, which is private.
-            _log.warning("The dialect %s raised %s; its spans are counted as unreadable", name,
-            type(error).__name__)
+            _log.warning(
+                "The dialect %s raised %s; its spans are counted as unreadable", name, type(error).__name__
+            )
 
 
 def built_in_dialects() -> list[Dialect]:
@@ -199,8 +201,10 @@ def extension_dialects() -> list[Dialect]:
             dialect: Any = made() if isinstance(made, type) else made
             _check(dialect)
         except Exception as error:
-            _log.warning("The dialect %s (%s) cannot be used: %s", point.name, point.value,
-            type(error).__name__) continue
+            _log.warning(
+                "The dialect %s (%s) cannot be used: %s", point.name, point.value, type(error).__name__
+            )
+            continue
         found.append(cast(Dialect, dialect))
     return found
 
