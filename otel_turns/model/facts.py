@@ -223,7 +223,8 @@ class Facts:
     `unread`: the span looks like agent work, and no convention reads it.
 
     AGENT, WORKFLOW, CHAIN: `agent_*`, `invocation_id` (unique for one invocation), `inputs`, `outputs` (final answer),
-    `data` (the typed answer, parsed), `usage` (its own total), `new_from` (index of the first new message in `inputs`).
+    `data` (the typed answer, parsed), `handed_over` (any role: ids of calls that never ran and only handed that answer over: no
+    operations), `usage` (its own total), `new_from` (index of the first new message in `inputs`).
     `loose`: this convention hangs such spans beside the call that reached them; the tool whose time encloses it is its parent.
     `same_agent`: this convention wraps one invocation in several spans, whatever their names.
     `resumes`: this span continues a run that was paused.
@@ -288,6 +289,7 @@ class Facts:
     chain_speaks: bool = False
     new_from: int | None = None
     data: Any = MISSING
+    handed_over: tuple[str, ...] = ()
 
     inputs: list[Message] | None = None
     outputs: list[Message] | None = None
