@@ -1,0 +1,1 @@
+"""The command `otel-turns`. Data goes to standard output and everything else to standard error."""
