@@ -253,7 +253,8 @@ class Facts:
     "nearest": the record's ids name some span around it, or none; the facts belong to the named span or its nearest
     ancestor of their role; else, among those below the named span (without ids: of the same `group`, then
     `session_id`), to the one with the same `response_id` or call id (without one: tool name and arguments), else to
-    the one whose time encloses the record's, else to the one whose end is nearest; `side` ones to `side` ones. They
+    the one whose time encloses the record's, else to the one whose end is nearest, first among those of the same
+    `side`. They
     fill what it lacks (a fuller reply replaces a shorter one; counts never add up), and stand by themselves where
     there is no such span; among those, one with `requests` 0 belongs to one without, in the same way.
     None: stands by itself. By itself a record lasts from `began` (nanoseconds; 0: its own time) to its time.
