@@ -165,9 +165,9 @@ class _Stock:
 
 @dataclass(slots=True)
 class _Story:
-    """A trace whose turn may go on in another trace."""
+    """A trace whose turn may go on in another trace. Items, since assembly uses facts up."""
 
-    reads: list[Read]
+    items: Sequence[Item]
     size: int
     until: int
 
@@ -300,7 +300,7 @@ class Pipeline:
             reads, bad = read_items(settled.items, self._registry)
             self.malformed += len(bad)
             if settled.trace_id in self._stories or _is_part(reads):
-                self._keep(settled.trace_id, reads, sum(i.size for i in settled.items))
+                self._keep(settled.trace_id, settled.items)
                 joining = True
             else:
                 whole.append(settled)
@@ -310,21 +310,21 @@ class Pipeline:
         elif self._stories:
             self._expire()
 
-    def _keep(self, trace_id: bytes | None, reads: list[Read], size: int) -> None:
+    def _keep(self, trace_id: bytes | None, items: Sequence[Item]) -> None:
+        size = sum(i.size for i in items)
         old = self._stories.pop(trace_id, None)
         if old is not None:
             self._stories_size -= old.size
-        self._stories[trace_id] = _Story(reads, size, self._clock() + self._stitch)
+        self._stories[trace_id] = _Story(items, size, self._clock() + self._stitch)
         self._stories_size += size
         while self._stories_size > self._budget // 4 and len(self._stories) > 1:
             _, gone = self._stories.popitem(last=False)
             self._stories_size -= gone.size
-            self._tell(assemble(gone.reads, self._options, self._memory), None)
+            self._tell(assemble(self._read(gone.items), self._options, self._memory), None)
 
     def _join(self, last: bool) -> None:
         """Makes the Turns of all bare traces that are held; those that may still go on wait, unless it is the last call."""
-        everything = [read for story in self._stories.values() for read in story.reads]
-        told = assemble(everything, self._options, self._memory)
+        told = assemble(self._read(i for story in self._stories.values() for i in story.items), self._options, self._memory)
         now = self._clock()
         waiting: set[bytes] = set()
         for one in told:
@@ -337,6 +337,9 @@ class Pipeline:
             return
         for trace_id in [t for t, s in self._stories.items() if t not in waiting and s.until <= now]:
             self._stories_size -= self._stories.pop(trace_id).size
+
+    def _read(self, items: Iterable[Item]) -> list[Read]:
+        return read_items(items, self._registry)[0]
 
     def _expire(self) -> None:
         if any(s.until <= self._clock() for s in self._stories.values()):

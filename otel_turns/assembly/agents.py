@@ -119,7 +119,7 @@ def _is_again(node: Node, agent: Agent) -> bool:
     mine, its = node.facts.invocation_id, agent.node.facts.invocation_id
     if mine and its and mine == its:
         return True
-    if node.facts.resumes:
+    if node.facts.resumes or node.facts.continues:
         return node.facts.agent_name == agent.name
     return agent.is_main and node.facts.agent_name is not None and node.facts.agent_name == agent.name
 

@@ -63,7 +63,7 @@ def find_turns(forest: Forest) -> list[TurnScope]:
                 turns.extend(_agents_of_one_root(tops, orphan))
                 strays.extend(n for n in loose if n.role is not Role.NOTHING)
         elif loose:
-            if len(group) == 1 and group[0].role in (Role.INFERENCE, Role.TOOL):
+            if len(group) == 1 and (group[0].role is Role.INFERENCE or all(n.role is Role.TOOL for n in loose)):
                 bare.append(group[0])
             elif all(n.facts.group for n in loose):
                 bare.extend(group)
@@ -72,6 +72,7 @@ def find_turns(forest: Forest) -> list[TurnScope]:
     turns.extend(_stitched(bare, turns))
     _join_strays(strays, turns)
     _join_records(forest.loose_records, turns)
+    _continue(turns)
     turns.sort(key=lambda t: (t.start, t.root.trace_id, t.root.span_id))
     return turns
 
@@ -202,7 +203,7 @@ def _join_runs(runs: Iterable[Node], turns: list[TurnScope]) -> list[Node]:
 
 def _asking_turn(run: Node, turns: list[TurnScope]) -> TurnScope | None:
     best: tuple[tuple[int, int], TurnScope] | None = None
-    facts = run.facts
+    facts = next(n.facts for n in run.subtree() if n.role is Role.TOOL)
     ids = {facts.call_id, *facts.other_ids} - {None}
     for turn in turns:
         for node in turn.nodes():
@@ -255,6 +256,21 @@ def _join_records(records: list[Node], turns: list[TurnScope]) -> None:
                 fresh[key] = TurnScope(record, [])
             fresh[key].records.append(record)
     turns.extend(t for t in fresh.values() if any(_speaks(r) for r in t.records))
+
+
+def _continue(turns: list[TurnScope]) -> None:
+    """A turn whose work ended behind its back goes on where a later root says so."""
+    for turn in sorted(turns, key=lambda t: t.start):
+        call = next((n.facts.continues for n in (*turn.tops, *turn.records) if n.facts.continues), None)
+        if call is None:
+            continue
+        for other in turns:
+            if other is not turn and any(call == n.facts.call_id for n in (*other.nodes(), *other.records)):
+                other.tops.extend(turn.tops)
+                other.records.extend(turn.records)
+                other.stitched = True
+                turns.remove(turn)
+                break
 
 
 def _speaks(record: Node) -> bool:

@@ -19,6 +19,9 @@ from otel_turns.model.facts import MISSING, Question, Reasoning, Text, ToolCall
 
 __all__ = ["Narrative"]
 
+_STREAM = 1000
+"""Events that one span's NormalizedEvents tell stand in the span's order where their times are equal."""
+
 
 class Narrative:
     """Events of one turn in the making."""
@@ -50,6 +53,7 @@ class Narrative:
             event = self._add(op.agent, Event(payload, op.started, span_id, START, op.index))
             self.starts[id(op)] = self.finishes[id(op)] = event
             return
+        rank, index = (OTHER, _STREAM + op.index) if op.run is None and op.stream is not None else (START, op.index)
         operation: dict[str, Any] = {
             "kind": "tool",
             "name": op.name or "",
@@ -58,7 +62,7 @@ class Narrative:
         if op.tool is not None:
             operation["tool"] = op.tool
         started = Event(
-            {"type": "operation.started", "operationId": op.id, "operation": operation}, op.started, span_id, START, op.index
+            {"type": "operation.started", "operationId": op.id, "operation": operation}, op.started, span_id, rank, index
         )
         self.starts[id(op)] = self._add(op.agent, started)
         if op.finished is None:
@@ -68,7 +72,8 @@ class Narrative:
             payload["output"] = op.output
         payload["status"] = op.status
         handed = op.handed.span_id if op.handed is not None and op.run is None else span_id
-        finished = Event(payload, op.finished, handed, FINISH, op.index)
+        rank, index = (OTHER, _STREAM + op.told_at) if op.run is None and op.told_at is not None else (FINISH, op.index)
+        finished = Event(payload, op.finished, handed, rank, index)
         finished.follows(started)
         self.finishes[id(op)] = self._add(op.agent, finished)
 
@@ -203,7 +208,7 @@ class Narrative:
     def speech(self, node: Node, agent: Agent, speech: Speech, doubled: bool) -> None:
         """What the NormalizedEvents of one span say themselves. `doubled`: an attribute says the same text."""
         heard = agent.speaks and id(node) not in self.cast.inner
-        base = 1000
+        base = _STREAM
         for one in speech.said:
             if not heard or not one.text or (one.kind == "message" and not one.text.strip()):
                 continue
@@ -281,7 +286,7 @@ class Narrative:
                     begun.follows(finish or start)
                 else:
                     begun.follows(start)
-                    if finish is not None and not self._in_background(op, done):
+                    if finish is not None and not self._in_background(op, begun):
                         finish.follows(done)
             if finish is not None and op.handed is not None:
                 first = self.first_of_reply.get(id(op.handed))
@@ -290,9 +295,9 @@ class Narrative:
             self._nest(op, operations)
 
     @staticmethod
-    def _in_background(op: Operation, done: Event) -> bool:
-        """Work that its caller did not wait for: the tool's span ended before the agent's."""
-        return op.background or (op.run is not None and op.finished is not None and op.finished < done.time and op.run.end < done.time)
+    def _in_background(op: Operation, begun: Event) -> bool:
+        """Work that its caller did not wait for: the tool's span ended before the agent began."""
+        return op.background or (op.run is not None and op.run.end < begun.time)
 
     def _nest(self, op: Operation, operations: Sequence[Operation]) -> None:
         """Operations run inside another's run."""

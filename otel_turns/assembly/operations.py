@@ -57,6 +57,7 @@ class Operation:
     background: bool = False
     transfer: bool = False
     stream: Node | None = None
+    told_at: int | None = None
 
     @property
     def ids(self) -> set[str]:
@@ -212,18 +213,20 @@ class Operations:
             op.input = arguments
         return op
 
-    def heard_result(self, node: Node, call_id: str, name: str, content: Any, success: bool, time: int) -> None:
+    def heard_result(
+        self, node: Node, call_id: str, name: str, content: Any, success: bool, time: int, index: int
+    ) -> None:
         """A result that NormalizedEvents tell."""
         told = ToolResult(call_id, name, content, failed=not success)
         open_ones = [o for o in self._by_id.get(call_id, ()) if o.result is None or o.handed is not None and o.stream is None]
         if open_ones:
             op = open_ones[0]
-            op.result, op.finished, op.handed = told, time, None
+            op.result, op.finished, op.handed, op.told_at = told, time, None, index
             op.stream = op.stream or node
             return
         op = self._add(Operation(call_id, name, self._cast.owner.get(id(node), self._cast.main), started=time))
-        op.unstarted, op.stream = True, node
-        op.result, op.finished = told, time
+        op.unstarted, op.stream, op.index = True, node, index
+        op.result, op.finished, op.told_at = told, time, index
 
     # --- the end ----------------------------------------------------------------------------------------------------
 
@@ -415,6 +418,8 @@ class Operations:
         """A result whose call nobody saw in this turn still proves the call."""
         if not handed.first and any(o.result is not None and o.ids & {result.id or ""} for o in self.all):
             return
+        if result.id is None and (result.name is None or any(o.name == result.name for o in self.all)):
+            return  # nameless: nothing tells it from a result that is known already
         asked = handed.asked.get(result.id) if result.id else None
         op = self._add(
             Operation(

@@ -66,7 +66,8 @@ class Node:
         else:
             self.trace_id = source.trace_id or b""
             self.span_id = source.span_id or b""
-            self.start = self.end = source.time
+            self.start = facts.began or source.time
+            self.end = source.time
 
     @property
     def role(self) -> Role:
@@ -121,6 +122,7 @@ class Forest:
     roots: list[Node] = field(default_factory=list[Node])
     by_id: dict[tuple[bytes, bytes], Node] = field(default_factory=dict[tuple[bytes, bytes], Node])
     loose_records: list[Node] = field(default_factory=list[Node])
+    near_records: list[Node] = field(default_factory=list[Node])
 
     def nodes(self) -> Iterator[Node]:
         for root in self.roots:
@@ -148,6 +150,7 @@ def build_forest(reads: Iterable[Read]) -> Forest:
     _sort(forest)
     _reparent_loose(forest)
     _resolve_chains(forest)
+    _attach_nearest(forest)
     _merge_doubles(forest)
     _sort(forest)
     return forest
@@ -162,11 +165,15 @@ def _later(new: Node, known: Node) -> bool:
 
 
 def _attach_records(forest: Forest, records: list[Node]) -> None:
+    """Each record to its span; those that stand by themselves are kept apart."""
     pieces: dict[tuple[bytes, bytes], list[Facts]] = defaultdict(list)
+    near: list[Node] = []
     for record in records:
         kind = record.facts.supplements
         span = forest.by_id.get((record.trace_id, record.span_id))
-        if kind is None or (span is None and kind == "whole"):
+        if kind == "nearest":
+            near.append(record)
+        elif kind is None or (span is None and kind == "whole"):
             forest.loose_records.append(record)
         elif span is None:
             continue
@@ -176,6 +183,96 @@ def _attach_records(forest: Forest, records: list[Node]) -> None:
             pieces[(record.trace_id, record.span_id)].append(record.facts)
     for key, parts in pieces.items():
         supplement(forest.by_id[key].facts, _joined(parts))
+    forest.near_records = near
+
+
+def _attach_nearest(forest: Forest) -> None:
+    """Records that name only a span around the one that they belong to, or none: to the nearest one of their role."""
+    alone: list[Node] = []
+    for record in forest.near_records:
+        span = _nearest_span(forest, record)
+        if span is None:
+            alone.append(record)
+        else:
+            fill(span, record)
+    partial = [r for r in alone if r.facts.requests == 0]
+    whole = [r for r in alone if r.facts.requests != 0]
+    for record in partial:
+        found = _choose(record, [w for w in whole if w.role is record.role and _together(w, record)])
+        if found is None:
+            whole.append(record)
+        else:
+            fill(found, record)
+    forest.loose_records.extend(whole)
+    forest.loose_records.sort(key=lambda n: (n.start, n.facts.sequence, n.trace_id, n.span_id))
+
+
+def fill(node: Node, record: Node) -> None:
+    """What a record adds to a span: gaps, and a fuller reply; counts never add up."""
+    mine, its = node.facts, record.facts
+    if mine.outputs is not None and its.outputs is not None and len(said(its.outputs)) > len(said(mine.outputs)):
+        mine.outputs = its.outputs
+    requests = mine.requests
+    supplement(mine, its)
+    if its.requests == 0:
+        mine.requests = requests
+    node.absorbed.append(record)
+
+
+def _nearest_span(forest: Forest, record: Node) -> Node | None:
+    facts = record.facts
+    named = forest.by_id.get((record.trace_id, record.span_id)) if record.span_id else None
+    if named is not None:
+        for up in (named, *named.above()):
+            if up.role is facts.role and up.facts.side == facts.side:
+                return up
+        below = [n for n in named.below() if n.role is facts.role]
+    else:
+        below = []
+    if not below:
+        for word in ("group", "session_id"):
+            value = getattr(facts, word)
+            if value is not None:
+                below = [n for n in forest.nodes() if n.role is facts.role and getattr(n.facts, word) == value]
+            if below:
+                break
+    return _choose(record, below)
+
+
+def _choose(record: Node, nodes: list[Node]) -> Node | None:
+    facts = record.facts
+    fitting = [n for n in nodes if n.facts.side == facts.side]
+    if facts.response_id:
+        same = [n for n in fitting if n.facts.response_id == facts.response_id]
+        if same:
+            return same[0]
+        fitting = [n for n in fitting if not n.facts.response_id]
+    if facts.role is Role.TOOL:
+        if facts.call_id:
+            same = [n for n in fitting if n.facts.call_id == facts.call_id]
+            if same:
+                return same[0]
+            fitting = [n for n in fitting if not n.facts.call_id]
+        fitting = [
+            n
+            for n in fitting
+            if n.facts.tool_name in (None, facts.tool_name)
+            and (MISSING in (n.facts.arguments, facts.arguments) or n.facts.arguments == facts.arguments)
+        ]
+        fitting = [n for n in fitting if not any(a.role is Role.TOOL and not a.is_span for a in n.absorbed)] or fitting
+    if not fitting:
+        return None
+    enclosing = [n for n in fitting if n.start <= record.end <= n.end]
+    return min(enclosing or fitting, key=lambda n: (abs(n.end - record.end), n.start, n.span_id))
+
+
+def _together(a: Node, b: Node) -> bool:
+    """Whether two records may tell of one thing: nothing says that they belong to different prompts or sessions."""
+    for word in ("group", "session_id"):
+        mine, its = getattr(a.facts, word), getattr(b.facts, word)
+        if mine is not None and its is not None:
+            return mine == its
+    return True
 
 
 def _joined(parts: list[Facts]) -> Facts:
@@ -191,7 +288,7 @@ def _joined(parts: list[Facts]) -> Facts:
     return whole
 
 
-_OWN = {"convention", "role", "supplements", "hidden", "marks", "questions", "decisions", "normalized"}
+_OWN = {"convention", "role", "supplements", "hidden", "cut", "marks", "questions", "decisions", "normalized", "began", "sequence"}
 _FILLABLE = tuple(f.name for f in fields(Facts) if f.name not in _OWN)
 
 
@@ -199,7 +296,7 @@ def supplement(facts: Facts, more: Facts) -> None:
     """Adds what `facts` lacks from a second witness of the same span; never overwrites what is there."""
     for name in _FILLABLE:
         value = getattr(facts, name)
-        if value is None or value is MISSING or value is False or value == ():
+        if value is None or value is MISSING or value is False or value == () or name in facts.cut:
             other = getattr(more, name)
             if other is not None and other is not MISSING and other is not False and other != ():
                 setattr(facts, name, other)
@@ -207,6 +304,7 @@ def supplement(facts: Facts, more: Facts) -> None:
         for name in ("input", "output", "cache_read", "cache_creation", "reasoning"):
             if getattr(facts.usage, name) is None:
                 setattr(facts.usage, name, getattr(more.usage, name))
+    facts.cut &= more.cut
     facts.hidden |= more.hidden
     _settle_hidden(facts)
     facts.marks.extend(m for m in more.marks if m not in facts.marks)
@@ -366,6 +464,9 @@ def _resolve_chains(forest: Forest) -> None:
                 speaks = node.facts.chain_speaks and inside and _own_inference(node)
                 agent = (topmost or below_tool or speaks) and _has_work(node)
                 node.facts.role = Role.AGENT if agent else Role.STEP
+            if node.facts.side and node.role is Role.STEP:
+                for one in node.below():
+                    one.facts.side = one.facts.side or one.role is Role.INFERENCE
             inside = inside or node.role in _AGENTIC
             if node.role is Role.TOOL:
                 below_tool = True

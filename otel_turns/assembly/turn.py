@@ -138,6 +138,9 @@ def _gather(making: _Making) -> None:
         ops.hand(handed, making.gives_spans, pending)
     _hand_by_agents(making, pending)
     _hear_results(making)
+    never_ran = {i for n in making.every for i in n.facts.handed_over}
+    for op in [o for o in ops.all if o.ids & never_ran and o.run is None]:
+        ops.drop(op)
     for op in ops.all:
         if op.transfer and op.sub is not None and op.sub.node is not None and op.run is None:
             op.finished = op.sub.node.start
@@ -177,7 +180,7 @@ def _hear_results(making: _Making) -> None:
         if speech is None:
             continue
         for result in speech.results:
-            making.ops.heard_result(node, result.id, result.name, result.content, result.success, result.time)
+            making.ops.heard_result(node, result.id, result.name, result.content, result.success, result.time, result.index)
 
 
 def _ask_by_agents(making: _Making) -> None:
@@ -228,8 +231,9 @@ def _decide(making: _Making) -> None:
     for node in making.every:
         for decision in node.facts.decisions:
             if decision.call_id is None:
-                continue
-            op = next((o for o in reversed(making.ops.all) if decision.call_id in o.ids), None)
+                op = _around(making, node)
+            else:
+                op = next((o for o in reversed(making.ops.all) if decision.call_id in o.ids), None)
             if op is None:
                 continue
             if not decision.approved:
@@ -424,6 +428,8 @@ def _tell_questions(making: _Making) -> bool:
             if any(_same_question(key, question, k, q) for k, q in told):
                 continue
             told.append((key, question))
+            if not question.prompt and op is not None:
+                question.prompt = next((r.facts.prompt for r in op.runs if r.facts.prompt), None)
             answered = bool(question.answered) or (op is not None and op.finished is not None and not op.paused)
             making.narrative.question(question, op, node, answered)
             open_questions = open_questions or not answered
@@ -442,14 +448,25 @@ def _asked_about(making: _Making, question: Question, node: Node) -> Operation |
     ops = making.ops.all
     if question.call_id:
         return next((o for o in reversed(ops) if question.call_id in o.ids), None)
-    run = next((o for o in ops if node in o.runs), None)
-    if run is not None:
-        return run
+    around = _around(making, node)
+    if around is not None:
+        return around
     if question.action:
         open_ones = [o for o in ops if o.name == question.action and (o.finished is None or o.paused)]
         fitting = [o for o in open_ones if question.input is MISSING or o.input == question.input] or open_ones
         if fitting:
             return fitting[0]
+    return None
+
+
+def _around(making: _Making, node: Node) -> Operation | None:
+    """The operation whose run this span is, or stands below."""
+    for one in (node, *node.above()):
+        for op in making.ops.all:
+            if one in op.runs:
+                return op
+        if one.role in (Role.AGENT, Role.WORKFLOW):
+            break
     return None
 
 
