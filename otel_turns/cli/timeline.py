@@ -130,7 +130,7 @@ def _said(
         words = [str(request.get("action") or ""), str(request.get("prompt") or ""), choices]
         if "input" in request:
             words.insert(1, _json(request["input"]))
-        return "? asks a human", "  ".join(w for w in words if w), _YELLOW
+        return "? asks a human", " · ".join(w for w in words if w), _YELLOW
     text = str(event.get("text") or event.get("message") or event.get("skill") or event.get("reason") or "")
     word = {"skill.loaded": "skill", "error": "error"}.get(kind, _printable(kind))
     return word, text, _RED if kind == "error" else _DIM
