@@ -188,16 +188,16 @@ def _build(variant: Variant, source: Mapping[str, Any]) -> NormalizedEvent:
         return _citation(source)
     values: list[Any] = []
     for field in variant.fields:
-        name = field.name
+        name, (read, what, _), default = field
         value = source.get(name)
         if value is None and not (field.nullable and name in source):
             if field.required:
                 raise MalformedEvent("this field is missing", variant.name, name)
-            values.append(field.default)
+            values.append(default)
             continue
-        value = field.type.read(value)
+        value = read(value)
         if value is WRONG:
-            raise MalformedEvent(f"this is not {field.type.what}", variant.name, name)
+            raise MalformedEvent(f"this is not {what}", variant.name, name)
         values.append(value)
     if variant.make is Usage and values[2] is None:
         values[2] = values[0] + values[1]

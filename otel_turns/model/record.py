@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 from otel_turns.model.evidence import EvidenceCode
 from otel_turns.model.provenance import bare, group_turn_id, turn_id
@@ -30,7 +31,14 @@ __all__ = [
     "turn_id",
 ]
 
-UnixNano: TypeAlias = Annotated[str, Field(pattern=r"^(0|[1-9][0-9]{0,19})$")]
+
+def _fits(nanoseconds: str) -> str:
+    if int(nanoseconds) >= 2**64:
+        raise PydanticCustomError("unix_nano", "a time is below 2^64 nanoseconds")
+    return nanoseconds
+
+
+UnixNano: TypeAlias = Annotated[str, Field(pattern=r"^(0|[1-9][0-9]{0,19})$"), AfterValidator(_fits)]
 TurnId: TypeAlias = Annotated[str, Field(pattern=r"^[0-9a-f]{48}$")]
 TraceId: TypeAlias = Annotated[str, Field(pattern=r"^([0-9a-f]{32})?$")]
 SpanId: TypeAlias = Annotated[str, Field(pattern=r"^([0-9a-f]{16})?$")]

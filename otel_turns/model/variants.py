@@ -83,9 +83,7 @@ class ReasoningDelta:
 
 @dataclass(slots=True)
 class CitationAdded:
-    """A source was cited. The variant document does not say what a citation holds, so its fields are kept as
-    they are.
-    """
+    """A source was cited. What a citation holds is not told, so its fields stay as they are."""
 
     citation: dict[str, Any]
 
@@ -101,7 +99,7 @@ class MemoryUpdate:
 
 @dataclass(slots=True)
 class SkillActivation:
-    """A source was cited. What a citation holds is not told, so its fields stay as they are."""
+    """A skill changed its state. `status` is a word: `activated`, `running`, `complete`, `failed`, ..."""
 
     name: str
     status: str
