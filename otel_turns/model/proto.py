@@ -71,16 +71,13 @@ def to_proto(record: Mapping[str, Any], *, checked: bool = False) -> pb.Record:
 
 
 def from_proto(message: pb.Record) -> dict[str, Any]:
-    """The record as plain data. Raises `UnfitRecord` for a message that leaves out what a record must have.
-    """
+    """The record as plain data. Raises `UnfitRecord` for a message that leaves out what a record must have."""
     try:
         record = _read_turn(message.turn)
         if message.HasField("otel"):
             record["otel"] = _read_otel(message.otel)
     except (ValueError, KeyError, RecursionError):
-        raise UnfitRecord(
         raise UnfitRecord("the message lacks what a record must have, or holds an unknown name") from None
-        ) from None
     return record
 
 
