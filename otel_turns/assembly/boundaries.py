@@ -6,6 +6,7 @@ operation or a message is; it knows who invokes whom, and which requests belong 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -52,6 +53,7 @@ def find_turns(forest: Forest) -> list[TurnScope]:
     turns: list[TurnScope] = []
     bare: list[Node] = []
     strays: list[Node] = []
+    epochs = _Epochs(forest)
     for group in _root_groups(forest):
         tops = [top for root in group for top in _topmost(root)]
         orphan = any(root.parent_missing and not _is_entry(root) for root in group)
@@ -69,12 +71,40 @@ def find_turns(forest: Forest) -> list[TurnScope]:
                 bare.extend(group)
             else:
                 turns.extend(_requests_of_one_root(group, loose, orphan))
-    turns.extend(_stitched(bare, turns))
+    turns.extend(_stitched(bare, turns, epochs))
     _join_strays(strays, turns)
-    _join_records(forest.loose_records, turns)
+    _join_records(forest.loose_records, turns, epochs)
     _continue(turns)
     turns.sort(key=lambda t: (t.start, t.root.trace_id, t.root.span_id))
     return turns
+
+
+class _Epochs:
+    """Turns of one session or prompt id that only marked boundaries tell apart."""
+
+    def __init__(self, forest: Forest) -> None:
+        self._begins: dict[object, list[int]] = defaultdict(list)
+        for node in (*forest.nodes(), *forest.loose_records):
+            if node.facts.boundary == "start":
+                self._begins[self._word(node)].append(node.start)
+        for begins in self._begins.values():
+            begins.sort()
+
+    @staticmethod
+    def _word(node: Node) -> object:
+        facts = node.facts
+        return ("group", facts.group) if facts.group else ("session", facts.session_id)
+
+    def key(self, node: Node) -> object:
+        """What joins the node to others of its turn; None where nothing does."""
+        facts = node.facts
+        if facts.group:
+            begins = self._begins.get(("group", facts.group), ())
+            return ("group", facts.group, bisect_right(begins, node.end))
+        begins = self._begins.get(("session", facts.session_id), ())
+        if facts.session_id and begins:
+            return ("session", facts.session_id, bisect_right(begins, node.end))
+        return None
 
 
 def _root_groups(forest: Forest) -> list[list[Node]]:
@@ -161,16 +191,16 @@ def _requests_of_one_root(group: list[Node], work: list[Node], orphan: bool) -> 
     return turns
 
 
-def _stitched(bare: list[Node], turns: list[TurnScope]) -> list[TurnScope]:
+def _stitched(bare: list[Node], turns: list[TurnScope], epochs: _Epochs) -> list[TurnScope]:
     """Turns of requests and runs that are traces of their own."""
     made: list[TurnScope] = []
-    grouped: dict[tuple[str | None, str], list[Node]] = defaultdict(list)
+    grouped: dict[object, list[Node]] = defaultdict(list)
     requests: list[Node] = []
     runs: list[Node] = []
     for node in bare:
-        group = next((n.facts.group for n in node.subtree() if n.facts.group), None)
+        group = next((key for n in node.subtree() if (key := epochs.key(n)) is not None), None)
         if group is not None:
-            grouped[(node.facts.session_id, group)].append(node)
+            grouped[group].append(node)
         elif node.role is Role.INFERENCE:
             requests.append(node)
         else:
@@ -230,28 +260,30 @@ def _join_strays(strays: list[Node], turns: list[TurnScope]) -> None:
         turns.append(TurnScope(chain.nodes[0], list(chain.nodes)))
 
 
-def _join_records(records: list[Node], turns: list[TurnScope]) -> None:
+def _join_records(records: list[Node], turns: list[TurnScope], epochs: _Epochs) -> None:
     """Log records without a span join the turn of their trace or of their convention's id, or make one."""
     if not records:
         return
-    by_group: dict[str, TurnScope] = {}
+    by_group: dict[object, TurnScope] = {}
     by_trace: dict[bytes, list[TurnScope]] = defaultdict(list)
     for turn in turns:
         by_trace[turn.root.trace_id].append(turn)
         for node in turn.nodes():
-            if node.facts.group:
-                by_group.setdefault(node.facts.group, turn)
+            key = epochs.key(node)
+            if key is not None:
+                by_group.setdefault(key, turn)
     fresh: dict[object, TurnScope] = {}
     for record in records:
         facts = record.facts
-        turn = by_group.get(facts.group) if facts.group else None
+        group = epochs.key(record)
+        turn = by_group.get(group) if group is not None else None
         if turn is None and record.trace_id in by_trace and not facts.group:
             near = by_trace[record.trace_id]
             turn = max((t for t in near if t.start <= record.start), key=lambda t: t.start, default=near[0])
         if turn is not None:
             turn.records.append(record)
-        elif facts.group is not None or record.trace_id:
-            key: object = facts.group or record.trace_id
+        elif group is not None or record.trace_id:
+            key = group if group is not None else record.trace_id
             if key not in fresh:
                 fresh[key] = TurnScope(record, [])
             fresh[key].records.append(record)

@@ -167,6 +167,7 @@ class Narrative:
         node = reply.node
         by_call = {id(c): o for c, o in zip(reply.calls, ops, strict=False)}
         chain: Event | None = None
+        ends: list[Event] = []
         parts = reply.parts
         for at, part in enumerate(parts):
             if isinstance(part, ToolCall):
@@ -174,7 +175,7 @@ class Narrative:
                 start = self.starts.get(id(op)) if op is not None else None
                 if start is not None:
                     start.follows(chain)
-                    chain = self.finishes.get(id(op), start)
+                    ends.append(self.finishes.get(id(op), start))
                 continue
             if not isinstance(part, Text | Reasoning) or not part.text or not heard or (told and part.text in told):
                 continue
@@ -185,7 +186,8 @@ class Narrative:
             else:
                 event = Event({"type": "thinking", "text": part.text}, time, node.span_id, THINKING)
             event.index = at
-            event.follows(chain)
+            event.follows(chain, *ends)
+            ends.clear()
             self.first_of_reply.setdefault(id(node), event)
             chain = self._add(reply.agent, event)
         return chain

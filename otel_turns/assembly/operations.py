@@ -116,13 +116,16 @@ class Operations:
         for node in nodes:
             facts = node.facts
             op = self._find(facts.call_id, facts.other_ids, node)
+            if op is None and not facts.call_id:
+                waiting = [o for o in self._candidates(node) if MISSING in (o.input, facts.arguments) or o.input == facts.arguments]
+                op = waiting[0] if waiting else None
             if op is None:
                 op = self._add(Operation(facts.call_id, facts.tool_name, self._cast.main, started=node.start))
                 op.unstarted = facts.arguments is MISSING
             if op.run is None:
                 op.run = node
                 op.runs.append(node)
-                op.joined_by = "id"
+                op.joined_by = "id" if facts.call_id else "arguments"
             else:
                 supplement(op.run.facts, facts)
 
@@ -243,6 +246,16 @@ class Operations:
                 fresh = f"{base}:{number}"
             op.id, op.synthetic = fresh, True
             taken.add(fresh)
+
+    def place(self, replies: Sequence[Reply]) -> None:
+        """Runs that no captured reply asked for belong to the reply that was under way, or had just come, when they began."""
+        for op in self.all:
+            if op.asked is not None or op.run is None or op.handed is op.run:
+                continue
+            before = [r for r in replies if r.agent is op.agent and r.start <= op.run.start and not r.silent]
+            if before and not before[-1].calls:
+                op.asked = before[-1]
+                op.index = 1_000
 
     def drop(self, op: Operation) -> None:
         self.all.remove(op)

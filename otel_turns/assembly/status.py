@@ -43,6 +43,10 @@ def find_failures(
         failures.append(Failure(fatal, _words(fatal, outer, replies, tool_errors), True))
     elif last is not None and _is_dead(last, nodes):
         failures.append(Failure(last.node, last.node.facts.error, True))
+    good = [r for r in asks if r.parts or not r.node.facts.failed]
+    if failures:
+        # attempts behind the last good reply are what ended the turn, and are told once
+        asks = asks[: asks.index(good[-1]) + 1] if good else []
     found = [
         Failure(r.node, r.node.facts.error, False)
         for r in asks

@@ -84,6 +84,7 @@ def assemble_turn(scope: TurnScope, options: AssemblyOptions, memory: Memory) ->
     making = _Making(scope, options, memory)
     _gather(making)
     _decide(making)
+    making.ops.place([r for r in making.replies if not r.node.facts.side])
     making.ops.close()
     waiting = _tell(making)
     failures = find_failures(making.nodes, scope.root, making.cast, making.replies, making.ops.all)
