@@ -1,0 +1,1 @@
+"""Waiting: items that belong to one trace are held together until the trace settles."""
