@@ -73,8 +73,10 @@ def _event_name(record: LogRecord) -> str:
 
 def _user_prompt(record: LogRecord, attributes: Mapping[str, Any], facts: Facts) -> bool:
     facts.role = Role.AGENT
-    facts.boundary = "start"
-    facts.supplements = "whole" if record.span_id is not None else None
+    if record.span_id is None:
+        facts.boundary = "start"
+    else:
+        facts.supplements = "whole"
     read_user_prompt(attributes.get("prompt"), facts)
     return True
 

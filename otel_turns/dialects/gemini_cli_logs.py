@@ -52,8 +52,10 @@ def read_gemini_cli_log(record: LogRecord, convention: Convention) -> Facts | No
 
 def _user_prompt(record: LogRecord, attributes: Mapping[str, Any], facts: Facts) -> bool:
     facts.role = Role.AGENT
-    facts.boundary = "start"
-    facts.supplements = "whole" if record.span_id is not None else None
+    if record.span_id is None:
+        facts.boundary = "start"
+    else:
+        facts.supplements = "whole"
     prompt = attributes.get("prompt")
     if type(prompt) is str and prompt and not is_placeholder(prompt):
         facts.inputs = [Message("user", [Text(prompt)])]

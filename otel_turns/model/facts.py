@@ -234,12 +234,13 @@ class Facts:
     `side` (title, memory, summary: no speech of the agent; `compaction` where it makes the summary of a compaction).
     On a STEP `side` says the same of every request below it.
     `ordered_parts`: parts of the reply stand in the order in which they came, text behind calls too.
-    `requests`: model requests that this span stands for, None for the usual 1.
+    `requests`: model requests that this span stands for, None for the usual 1; 0: it tells of the request around it.
 
     TOOL: `tool_name`, `tool` (canonical name), `call_id`, `other_ids`, `arguments`, `result`, `failed`, `rejected`,
     `paused` (ended because the run paused for a human; no finish), `delegates_to` (the agent that the call reaches),
     `hands_over` (a tool that only hands over the typed answer: `data`, no operation), `skill` (name; the call is a skill load),
     `background` (returns before its work ends), `not_run` (validation failed: the tool never ran, yet its error is a result).
+    `delegates_session`: id of the session that the call started; what is told of that session is the agent's.
     `prompt`: the words with which a human is asked about this call, where somebody asks.
 
     HANDOFF: `handoff_to`, `handoff_from`, and `tool_name`, `call_id`, `arguments`, `result` where the span says them.
@@ -314,6 +315,7 @@ class Facts:
     rejected: bool = False
     paused: bool = False
     delegates_to: str | None = None
+    delegates_session: str | None = None
     hands_over: bool = False
     skill: str | None = None
     background: bool = False
