@@ -58,6 +58,7 @@ class Operation:
     transfer: bool = False
     stream: Node | None = None
     told_at: int | None = None
+    questioned: bool = False
 
     @property
     def ids(self) -> set[str]:
@@ -233,10 +234,17 @@ class Operations:
 
     # --- the end ----------------------------------------------------------------------------------------------------
 
-    def close(self) -> None:
-        """Resolves every operation: times, input, output, status, and ids for those that nobody named."""
+    def close(self, gives_spans: bool) -> None:
+        """Resolves every operation: times, input, output, status, and ids for those that nobody named.
+
+        `gives_spans`: in this convention a call that ran has a span, so one that waited for a human and was answered without
+        one was refused.
+        """
         for op in self.all:
             self._resolve(op)
+            waited = op.paused or (op.questioned and op.run is None)
+            if waited and op.result is not None and gives_spans:
+                op.rejected, op.failed = True, False
         taken = {o.id for o in self.all if o.id}
         for op in sorted((o for o in self.all if not o.id), key=lambda o: (o.started, o.index, _span_of(o))):
             base = f"op:{_span_of(op).hex()}" + (f":{op.index}" if op.run is None else "")
@@ -252,8 +260,9 @@ class Operations:
         for op in self.all:
             if op.asked is not None or op.run is None or op.handed is op.run:
                 continue
+            above = {id(n) for n in op.run.above()}
             before = [r for r in replies if r.agent is op.agent and r.start <= op.run.start and not r.silent]
-            if before and not before[-1].calls:
+            if before and not before[-1].calls and id(before[-1].node) not in above:
                 op.asked = before[-1]
                 op.index = 1_000
 
@@ -365,7 +374,8 @@ class Operations:
         found = [
             o
             for o in self.all
-            if o.run is None
+            if (o.run is None or o.run.facts.paused)
+            and o.run is not node
             and o.asked is not None
             and (o.agent is agent or agent.is_main)
             and o.asked.start <= node.start
@@ -434,6 +444,13 @@ class Operations:
         if result.id is None and (result.name is None or any(o.name == result.name for o in self.all)):
             return  # nameless: nothing tells it from a result that is known already
         asked = handed.asked.get(result.id) if result.id else None
+        unnamed = self._run_of(asked, handed) if asked is not None else None
+        if unnamed is not None:
+            unnamed.id = result.id
+            unnamed.joined_by = "arguments"
+            self._by_id.setdefault(result.id or "", []).append(unnamed)
+            self._finish(unnamed, result, handed.node, handed.node.start)
+            return
         op = self._add(
             Operation(
                 result.id,
@@ -447,6 +464,24 @@ class Operations:
         self._finish(op, result, handed.node, handed.node.start)
         if result.id and remembered.get(result.id) and gives_spans:
             op.rejected = True
+
+    def _run_of(self, call: ToolCall, handed: Handed) -> Operation | None:
+        """A run without an id in this turn that is the run of a call of an earlier one: same tool, same arguments."""
+        runs = [
+            o
+            for o in self.all
+            if o.run is not None
+            and o.id is None
+            and o.asked is None
+            and o.result is None
+            and o.run.start <= handed.node.start
+            and (o.run.facts.tool_name or o.name) == call.name
+        ]
+        equal = [o for o in runs if _equal(o.run.facts.arguments if o.run else MISSING, call.arguments)]
+        if equal:
+            return equal[0]
+        open_ones = [o for o in runs if o.run is not None and o.run.facts.arguments is MISSING]
+        return open_ones[0] if len(open_ones) == 1 else None
 
     def _finish(self, op: Operation, result: ToolResult, node: Node, time: int) -> None:
         if op.result is not None:

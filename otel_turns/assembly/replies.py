@@ -15,7 +15,7 @@ from otel_turns.assembly.stitch import tail_results, words
 from otel_turns.assembly.tree import Node
 from otel_turns.model.facts import Message, Part, Reasoning, Text, ToolCall, ToolResult
 
-__all__ = ["Handed", "Reply", "read_replies"]
+__all__ = ["Handed", "Reply", "read_replies", "recover_across"]
 
 
 @dataclass(slots=True, eq=False)
@@ -95,6 +95,27 @@ def read_replies(agent: Agent, inner: set[int]) -> tuple[list[Reply], list[Hande
         if id(node) not in inner:
             before = node
     return replies, handed, said_to
+
+
+def recover_across(replies: Sequence[Reply]) -> None:
+    """After a handoff the next agent goes on with the history: its request shows a reply of the agent before that was not
+    captured."""
+    for before, after in zip(replies, replies[1:], strict=False):
+        if before.agent is after.agent or before.captured or before.parts:
+            continue
+        old, new = before.node.facts.inputs, after.node.facts.inputs
+        if old is None or new is None:
+            continue
+        begun = words(old)
+        if len(words(new)) > len(begun) and words(new)[: len(begun)] == begun:
+            _recover(before, _after_last_user(new), before.node)
+
+
+def _after_last_user(inputs: Sequence[Message]) -> Sequence[Message]:
+    at = len(inputs)
+    while at and inputs[at - 1].role != "user":
+        at -= 1
+    return inputs[at:]
 
 
 def _news(node: Node, before: Node | None, agent: Agent) -> Sequence[Message] | None:

@@ -18,7 +18,7 @@ from otel_turns.assembly.narrative import Narrative
 from otel_turns.assembly.operations import Operation, Operations
 from otel_turns.assembly.options import AssemblyOptions
 from otel_turns.assembly.order import Event, in_order
-from otel_turns.assembly.replies import Handed, Reply, read_replies
+from otel_turns.assembly.replies import Handed, Reply, read_replies, recover_across
 from otel_turns.assembly.speech import Speech, fold
 from otel_turns.assembly.status import Failure, find_failures
 from otel_turns.assembly.tree import Node
@@ -85,7 +85,7 @@ def assemble_turn(scope: TurnScope, options: AssemblyOptions, memory: Memory) ->
     _gather(making)
     _decide(making)
     making.ops.place([r for r in making.replies if not r.node.facts.side])
-    making.ops.close()
+    making.ops.close(making.gives_spans)
     waiting = _tell(making)
     failures = find_failures(making.nodes, scope.root, making.cast, making.replies, making.ops.all)
     failed = _tell_errors(making, failures)
@@ -118,6 +118,7 @@ def _gather(making: _Making) -> None:
         if agent.is_main and words and agent.requests:
             making.user_words.append((agent.requests[0], words))
     making.replies.sort(key=lambda r: r.node.key)
+    recover_across([r for r in making.replies if r.agent.speaks and not r.silent])
     making.handed.sort(key=lambda h: h.node.key)
     for reply in making.replies:
         if not reply.node.facts.side:
@@ -230,6 +231,10 @@ def _hand_by_agents(making: _Making, pending: dict[str, bool]) -> None:
 def _decide(making: _Making) -> None:
     """Answers of humans: a refused call is rejected, whatever its result looks like."""
     for node in making.every:
+        for question in node.facts.questions:
+            op = _asked_about(making, question, node)
+            if op is not None:
+                op.questioned = True
         for decision in node.facts.decisions:
             if decision.call_id is None:
                 op = _around(making, node)
