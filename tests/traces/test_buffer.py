@@ -317,7 +317,7 @@ def test_log_records_of_no_trace_wait_together_and_settle_when_nothing_more_come
 def test_log_records_of_no_trace_are_kept_for_the_next_settlement_only_while_they_are_recent(
     buffer: TraceBuffer, clock: Clock
 ) -> None:
-    old, recent, new = log(), log(), log(7)
+    old, recent, new = log(3), log(), log(7)
     buffer.add([old])
     for _ in range(8):
         clock.advance(50)
