@@ -6,7 +6,7 @@ knowledge have dialects of their own (LangChain, OpenAI Agents SDK, LlamaIndex, 
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from otel_turns.dialects.messages import Notes, read_messages
 from otel_turns.dialects.openinference_messages import as_one_reply, read_indexed
@@ -97,10 +97,13 @@ class OpenInference:
     """  # noqa: E501 # one table row cannot be wrapped
 
     convention: Convention = Convention("openinference", CONTENT_SWITCH)
-    scopes: ClassVar[tuple[str, ...]] = ()
-    keys: ClassVar[tuple[str, ...]] = (KIND,)
+    scopes: tuple[str, ...] = ()
+    keys: tuple[str, ...] = (KIND,)
 
     def matches(self, span: Span) -> bool:
+        """A dialect with scopes reads these alone."""
+        if self.scopes and span.scope.name not in self.scopes:
+            return False
         return bool(span.attributes.get(KIND))
 
     def matches_log(self, record: LogRecord) -> bool:

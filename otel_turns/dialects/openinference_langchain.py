@@ -5,7 +5,7 @@ Comes in: spans of the two LangChain instrumentations of OpenInference. Goes out
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from otel_turns.dialects.langchain import (
     lc_generation,
@@ -23,7 +23,7 @@ from otel_turns.dialects.langgraph_interrupts import (
     resume_of,
 )
 from otel_turns.dialects.messages import Notes
-from otel_turns.dialects.openinference import CONTENT_SWITCH, KIND, OpenInference, last_words, token_counts
+from otel_turns.dialects.openinference import CONTENT_SWITCH, OpenInference, last_words, token_counts
 from otel_turns.dialects.openinference_messages import as_one_reply, read_indexed
 from otel_turns.dialects.values import as_text, clean_error, is_object, is_placeholder, json_text
 from otel_turns.model.facts import MISSING, Convention, Decision, Facts, Role, ToolCall
@@ -86,7 +86,7 @@ class OpenInferenceLangChain(OpenInference):
     """
 
     convention: Convention = Convention("openinference.langchain", CONTENT_SWITCH, runs_have_spans=True)
-    scopes: ClassVar[tuple[str, ...]] = (
+    scopes: tuple[str, ...] = (
         "openinference.instrumentation.langchain",
         "@arizeai/openinference-instrumentation-langchain",
         "@arizeai/openinference-instrumentation-langchain-v0",
@@ -153,10 +153,6 @@ class OpenInferenceLangChain(OpenInference):
         facts.rejected = told.rejected
         if told.result is MISSING:
             facts.hidden.add("result")
-
-    def arguments(self, span: Span, facts: Facts) -> None:
-        """A one-argument tool tells only the value, and a text that is JSON may be that value: no arguments."""
-        super().arguments(span, facts)
 
     def agent(self, span: Span, facts: Facts) -> None:
         attributes = span.attributes
@@ -230,6 +226,3 @@ def _parsed(value: Any) -> Any:
 
 def _time_of(span: Span) -> int:
     return next((event.time for event in span.events if event.name == "exception"), 0)
-
-
-KIND_KEY = KIND

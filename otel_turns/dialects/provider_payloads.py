@@ -82,6 +82,8 @@ def read_response(value: Any, notes: Notes) -> Response | None:
     """A response given as JSON text or structure. Of several choices only the first is the reply."""
     body = _parsed(value)
     if is_list(body):
+        if body and is_object(body[0]) and ("choices" in body[0] or is_list(body[0].get("output"))):
+            return _joined([read_response(one, notes) for one in body])
         if not _are_messages(body):
             return None
         return Response(read_messages(body, "assistant", notes))
@@ -97,6 +99,18 @@ def read_response(value: Any, notes: Notes) -> Response | None:
         asks_for_json(body),
         read_usage(body.get("usage", body.get("usage_metadata"))),
     )
+
+
+def _joined(responses: list[Response | None]) -> Response | None:
+    """A list of whole responses: together they are one reply."""
+    whole: Response | None = None
+    for response in responses:
+        if response is not None:
+            if whole is None:
+                whole = response
+            else:
+                whole.messages.extend(response.messages)
+    return whole
 
 
 def _said(body: dict[str, Any], notes: Notes) -> list[Message] | None:
