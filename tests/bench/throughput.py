@@ -74,7 +74,8 @@ def figures(requests: int = _REQUESTS, rounds: int = 7) -> list[Figure]:
     )
     spans = requests * SPANS
     size = sum(map(len, as_protobuf))
-    note = f"{spent['protobuf'] / spans * 1e6:.1f} us a span; {spans} spans, {size >> 10} KiB, {lines.turns} Turns"
+    each = spent["protobuf"] / spans * 1e6
+    note = f"{each:.1f} us a span; {spans} spans, {size >> 10} KiB, {lines.turns} Turns"
     return [
         Figure(
             "request bytes to Turn JSON lines / FromString", spent["protobuf"] / spent["floor"], "x", 12, note
