@@ -62,8 +62,14 @@ def find_turns(forest: Forest) -> list[TurnScope]:
             if len(group) > 1 and orphan:
                 turns.append(TurnScope(tops[0], [*group], orphan=True))
             else:
-                turns.extend(_agents_of_one_root(tops, orphan))
-                strays.extend(n for n in loose if n.role is not Role.NOTHING)
+                made = _agents_of_one_root(tops, orphan)
+                for node in loose:
+                    if node.facts.side:
+                        near = [t for t in made if t.start <= node.start] or made[:1]
+                        near[-1].tops.append(node)
+                    elif node.role is not Role.NOTHING:
+                        strays.append(node)
+                turns.extend(made)
         elif loose:
             if len(group) == 1 and (group[0].role is Role.INFERENCE or all(n.role is Role.TOOL for n in loose)):
                 bare.append(group[0])

@@ -36,6 +36,7 @@ class Narrative:
         self.said: list[str] = []
         self._sub_started: dict[int, Event] = {}
         self._sub_finished: dict[int, Event] = {}
+        self._delegated: dict[int, tuple[Event, Event | None]] = {}
 
     def _add(self, agent: Agent, event: Event) -> Event:
         self.events.append(event)
@@ -103,6 +104,7 @@ class Narrative:
         payload = {"type": "operation.started", "operationId": sub_id, "operation": {"kind": "subagent", "name": name}}
         inner = self._add(op.agent, Event(payload, start.time, start.span_id, START, op.index))
         inner.follows(start)
+        self._delegated[id(op)] = (inner, None)
         if end is None:
             return
         done: dict[str, Any] = {"type": "operation.finished", "operationId": sub_id, "kind": "subagent"}
@@ -112,6 +114,7 @@ class Narrative:
         finish = self._add(op.agent, Event(done, end.time, end.span_id, FINISH, op.index))
         finish.follows(inner)
         end.follows(finish)
+        self._delegated[id(op)] = (inner, finish)
 
     # --- speech -----------------------------------------------------------------------------------------------------
 
@@ -306,6 +309,8 @@ class Narrative:
         if op.run is None or not op.run.children:
             return
         start, finish = self.starts[id(op)], self.finishes.get(id(op))
+        if id(op) in self._delegated:
+            start, finish = self._delegated[id(op)]
         inside = {id(n) for n in op.run.below()}
         for other in operations:
             if other is op or other.run is None or id(other.run) not in inside:
@@ -313,5 +318,5 @@ class Narrative:
             begun, done = self.starts.get(id(other)), self.finishes.get(id(other))
             if begun is not None:
                 begun.follows(start)
-            if finish is not None and done is not None and done.time <= finish.time + 5_000_000:
+            if finish is not None and done is not None and begun is not None and begun.time <= finish.time:
                 finish.follows(done)

@@ -467,6 +467,8 @@ def _resolve_chains(forest: Forest) -> None:
             if node.facts.side and node.role is Role.STEP:
                 for one in node.below():
                     one.facts.side = one.facts.side or one.role is Role.INFERENCE
+                    if one.role in _AGENTIC or one.role is Role.CHAIN:
+                        one.facts.role = Role.STEP
             inside = inside or node.role in _AGENTIC
             if node.role is Role.TOOL:
                 below_tool = True

@@ -86,6 +86,7 @@ def assemble_turn(scope: TurnScope, options: AssemblyOptions, memory: Memory) ->
     _decide(making)
     making.ops.place([r for r in making.replies if not r.node.facts.side])
     making.ops.close(making.gives_spans)
+    _end_behind_its_back(making)
     waiting = _tell(making)
     failures = find_failures(making.nodes, scope.root, making.cast, making.replies, making.ops.all)
     failed = _tell_errors(making, failures)
@@ -250,6 +251,17 @@ def _decide(making: _Making) -> None:
                     op.error = op.error or decision.reason
 
 
+def _end_behind_its_back(making: _Making) -> None:
+    """Work that went on after its call had returned ends where the turn goes on because of it."""
+    for node in making.nodes:
+        if node.facts.continues is None:
+            continue
+        for op in making.ops.all:
+            if node.facts.continues in op.ids:
+                op.finished = max(op.finished or 0, node.start)
+                op.background = False
+
+
 # --- telling ------------------------------------------------------------------------------------------------------------
 
 
@@ -295,6 +307,8 @@ def _tell(making: _Making) -> bool:
 def _fill_output(op: Operation) -> None:
     if op.output is MISSING and op.sub is not None:
         op.output = _answer_of(op.sub)
+    if op.output is MISSING and op.sub is None and op.run is not None and op.run.facts.delegates_to and not op.failed:
+        op.output = _inner_answer(op.run)
     if op.output is MISSING and op.status in ("failed", "rejected") and op.error:
         op.output = op.error
 
@@ -315,6 +329,16 @@ def _answer_of(agent: Agent) -> Any:
         if text:
             return text
     return MISSING
+
+
+def _inner_answer(run: Node) -> Any:
+    """The last words of the requests below a delegating call whose agent has no span of its own."""
+    requests = [n for n in run.below() if n.role is Role.INFERENCE and not n.facts.side]
+    last = max(requests, key=lambda n: n.key, default=None)
+    parts = [p for m in (last.facts.outputs or () if last is not None else ()) for p in m.parts]
+    if any(isinstance(p, ToolCall) for p in parts):
+        return MISSING
+    return "".join(p.text for p in parts if isinstance(p, Text)) or MISSING
 
 
 def _text(messages: Sequence[Message] | None) -> str:
@@ -436,7 +460,7 @@ def _tell_questions(making: _Making) -> bool:
             told.append((key, question))
             if not question.prompt and op is not None:
                 question.prompt = next((r.facts.prompt for r in op.runs if r.facts.prompt), None)
-            answered = bool(question.answered) or (op is not None and op.finished is not None and not op.paused)
+            answered = bool(question.answered) or (op is not None and op.finished is not None and (not op.paused or op.result is not None))
             making.narrative.question(question, op, node, answered)
             open_questions = open_questions or not answered
     for speech in making.speeches.values():
