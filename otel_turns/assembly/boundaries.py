@@ -81,6 +81,7 @@ def find_turns(forest: Forest) -> list[TurnScope]:
     _join_strays(strays, turns)
     _join_records(forest.loose_records, turns, epochs)
     _continue(turns)
+    _side_turns(turns)
     turns.sort(key=lambda t: (t.start, t.root.trace_id, t.root.span_id))
     return turns
 
@@ -309,6 +310,20 @@ def _continue(turns: list[TurnScope]) -> None:
                 other.stitched = True
                 turns.remove(turn)
                 break
+
+
+def _side_turns(turns: list[TurnScope]) -> None:
+    """Side requests alone are no turn: they join the turn of their trace that is nearest, or count in none."""
+    for turn in list(turns):
+        work = [n for n in (*turn.nodes(), *turn.records) if n.role in (Role.INFERENCE, Role.TOOL, Role.HANDOFF) or _tells(n)]
+        if not work or not all(n.role is Role.INFERENCE and n.facts.side for n in work):
+            continue
+        turns.remove(turn)
+        near = [t for t in turns if t.root.trace_id == turn.root.trace_id]
+        if near:
+            home = min(near, key=lambda t: (abs(t.start - turn.start), t.start))
+            home.tops.extend(n for n in work if n.is_span)
+            home.records.extend(n for n in work if not n.is_span)
 
 
 def _speaks(record: Node) -> bool:

@@ -155,7 +155,7 @@ class Operations:
                 if sub.via in op.runs:
                     op.sub = sub
                     if sub.name is None:
-                        sub.name = op.name
+                        sub.name = next((r.facts.delegates_to for r in op.runs if r.facts.delegates_to), op.name)
                     return
             return
         assert sub.node is not None
@@ -242,6 +242,8 @@ class Operations:
         """
         for op in self.all:
             self._resolve(op)
+            if op.run is None and op.result is None and op.asked is not None and gives_spans and not op.questioned:
+                self._answer_unseen(op)
             waited = op.paused or (op.questioned and op.run is None)
             if waited and op.result is not None and gives_spans:
                 op.rejected, op.failed = True, False
@@ -265,6 +267,16 @@ class Operations:
             if before and not before[-1].calls and id(before[-1].node) not in above:
                 op.asked = before[-1]
                 op.index = 1_000
+
+    def _answer_unseen(self, op: Operation) -> None:
+        """A call that never ran, though its agent went on: it was answered by an error that nobody shows (an unknown tool)."""
+        assert op.asked is not None
+        following = [
+            n for n in op.agent.requests if n.start >= op.asked.node.end and n is not op.asked.node and not n.facts.side
+        ]
+        if following and not op.transfer and op.sub is None:
+            op.handed = following[0]
+            op.finished, op.failed = following[0].start, True
 
     def drop(self, op: Operation) -> None:
         self.all.remove(op)
