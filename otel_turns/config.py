@@ -89,6 +89,7 @@ class Settings:
     linger: Annotated[float, Says("how long a trace whose root has ended waits for more", "seconds")] = 2.0
     idle: Annotated[float, Says("how long a trace waits when nothing more comes", "seconds")] = 60.0
     max_age: Annotated[float, Says("how long a trace may stay open at all", "seconds")] = 600.0
+    stitch: Annotated[float, Says("how long a bare request waits for the next of its turn", "seconds")] = 30.0
     budget: Annotated[int, Says("how much of open traces is held in memory", "bytes")] = 256 << 20
 
     host: Annotated[str, Says("the address that the receiver binds")] = "127.0.0.1"
@@ -98,9 +99,22 @@ class Settings:
     max_decompressed: Annotated[int, Says("the largest request once decompressed", "bytes")] = 64 << 20
     token: Annotated[Secret | None, Says("the bearer token that clients must send")] = None
     token_file: Annotated[Path | None, Says("a file that holds the bearer token")] = None
-    tls_cert: Annotated[Path | None, Says("the receiver's certificate chain, PEM")] = None
-    tls_key: Annotated[Path | None, Says("the receiver's private key, PEM")] = None
-    tls_client_ca: Annotated[Path | None, Says("the authority of client certificates, PEM")] = None
+    drain: Annotated[float, Says("how long an ending receiver may write its last Turns", "seconds")] = 10.0
+
+    def bearer_token(self) -> str | None:
+        """The token that clients must send, from `token` or else from `token_file`; None where none is set.
+
+        Raises `ConfigError` for a file that cannot be read or is empty: no token would let everybody in.
+        """
+        if self.token is not None or self.token_file is None:
+            return None if self.token is None else self.token.reveal()
+        try:
+            text = self.token_file.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{self.token_file}: cannot read the token: {error}") from error
+        if not text:
+            raise ConfigError(f"{self.token_file}: the token is empty")
+        return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,6 +143,26 @@ def test_wrong_secret_is_not_quoted() -> None:
     assert "hunter2" not in str(caught.value)
 
 
+def test_token_comes_from_the_setting_or_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_text("s3cret\n", encoding="utf-8")
+    assert load(env={}).settings.bearer_token() is None
+    assert load(env={"OTEL_TURNS_TOKEN_FILE": str(path)}).settings.bearer_token() == "s3cret"
+    both = load(env={"OTEL_TURNS_TOKEN_FILE": str(path), "OTEL_TURNS_TOKEN": "other"}).settings
+    assert both.bearer_token() == "other"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"), [(None, "cannot read the token"), (" \n", "the token is empty")]
+)
+def test_token_file_that_holds_none_lets_nobody_in(tmp_path: Path, content: str | None, reason: str) -> None:
+    path = tmp_path / "token"
+    if content is not None:
+        path.write_text(content, encoding="utf-8")
+    with pytest.raises(ConfigError, match=reason):
+        load({"token_file": path}, env={}).settings.bearer_token()
+
+
 def test_every_setting_says_what_it_means() -> None:
     assert all(describe().values())
     assert describe().keys() == load(env={}).shown().keys()

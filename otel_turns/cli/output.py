@@ -11,21 +11,18 @@ import contextlib
 import os
 import stat
 import sys
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import orjson
-
 from otel_turns.errors import SinkError
+from otel_turns.sinks.encoding import encode_record
 
 __all__ = ["json_lines"]
 
 
 @contextlib.contextmanager
-def json_lines(
-    target: str, *, bare: bool = False
-) -> Generator[Callable[[Mapping[str, Any]], None], None, None]:
+def json_lines(target: str, *, bare: bool = False) -> Generator[Callable[[dict[str, Any]], None], None, None]:
     """A function that writes one record as one line; `-` is standard output; `bare` leaves `otel` out.
 
     Raises `SinkError` where the target cannot be written, before anything is read.
@@ -33,10 +30,9 @@ def json_lines(
     with _standard_output() if target == "-" else _file(Path(target)) as stream:
         put = stream.write
 
-        def write(record: Mapping[str, Any]) -> None:
-            if bare:
-                record = {name: value for name, value in record.items() if name != "otel"}
-            put(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
+        def write(record: dict[str, Any]) -> None:
+            put(encode_record(record, bare=bare).data)
+            put(b"\n")
 
         yield write
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from otel_turns.cli import options
-from otel_turns.errors import ConfigError
+from otel_turns.errors import ConfigError, SourceError
 
 __all__ = ["serve"]
 
@@ -26,15 +26,14 @@ def serve(
     grpc_port: Annotated[str | None, _option("OTLP over gRPC; 0 takes a free port [4317].")] = None,
     http_port: Annotated[str | None, _option("OTLP over HTTP; 0 takes a free port [4318].")] = None,
     linger: Annotated[str | None, _option("How long a trace waits after its root ended [2s].")] = None,
+    stitch: Annotated[str | None, _option("How long a bare request waits for its next one [30s].")] = None,
     idle: Annotated[str | None, _option("How long a trace waits when nothing comes [60s].")] = None,
     max_age: Annotated[str | None, _option("How long a trace may stay open [10m].")] = None,
     budget: Annotated[str | None, _option("How much of open traces is held in memory [256MiB].")] = None,
     max_request: Annotated[str | None, _option("The largest request as sent [20MiB].")] = None,
     max_decompressed: Annotated[str | None, _option("The largest request decompressed [64MiB].")] = None,
+    drain: Annotated[str | None, _option("How long the last Turns may take at the end [10s].")] = None,
     token_file: Annotated[Path | None, _option("A file with the bearer token clients must send.")] = None,
-    tls_cert: Annotated[Path | None, _option("The receiver's certificate chain, PEM.")] = None,
-    tls_key: Annotated[Path | None, _option("The receiver's private key, PEM.")] = None,
-    tls_client_ca: Annotated[Path | None, _option("The authority of client certificates, PEM.")] = None,
     bare: options.Bare = None,
     content: options.Content = None,
     include_user_messages: options.IncludeUserMessages = None,
@@ -58,10 +57,36 @@ def serve(
     given = dict(locals())
     file = given.pop("config")
     from otel_turns.config import load
+    from otel_turns.pipeline import Pipeline
+    from otel_turns.sinks import open_sink
 
     settings = load(given, file=file).settings
+    token = settings.bearer_token()
     try:
-        from otel_turns.server import serve as run
+        from otel_turns.server.serve import serve as run
+        from otel_turns.sources.reception import Limits
     except ImportError as error:
         raise ConfigError(f"the receiver needs `pip install 'otel_turns[server]'` ({error})") from error
-    run(settings)
+    pipeline = Pipeline(
+        [open_sink(spec, bare=settings.bare) for spec in settings.sink],
+        linger_s=settings.linger,
+        idle_s=settings.idle,
+        max_age_s=settings.max_age,
+        budget_bytes=settings.budget,
+        stitch_s=settings.stitch,
+        options=options.assembly_options(settings),
+    )
+    try:
+        status = run(
+            pipeline,
+            host=settings.host,
+            grpc_port=settings.grpc_port,
+            http_port=settings.http_port,
+            limits=Limits(settings.max_request, settings.max_decompressed),
+            token=token,
+            drain_s=settings.drain,
+        )
+    except SourceError as error:
+        # A port that is taken: nothing was received.
+        raise ConfigError(str(error)) from error
+    raise typer.Exit(status)
