@@ -32,7 +32,7 @@ class Dialect(Protocol):
     scopes: tuple[str, ...]
 
     def matches(self, span: Span) -> bool:
-        """Whether this dialect reads the span. Cheap: a few key look-ups, no parsing. Empty values recognise nothing."""
+        """Whether this dialect reads the span. Cheap: a few key look-ups. Empty values recognise nothing."""
         ...
 
     def read(self, span: Span) -> Facts:

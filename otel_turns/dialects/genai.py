@@ -13,6 +13,7 @@ from otel_turns.dialects.genai_content import (
     CHOICE,
     DETAILS,
     MESSAGE_EVENTS,
+    final_answer,
     read_content,
     read_message_attributes,
     read_message_event,
@@ -61,7 +62,7 @@ _OPERATIONS = {
 _RECORDS = frozenset({DETAILS, CHOICE, *MESSAGE_EVENTS, "gen_ai.client.operation.exception"})
 _JSON_FORMATS = frozenset({"json", "json_object", "json_schema"})
 _SWITCH = (
-    "Set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=span_and_event (releases before 1.0b0 take `true`), "
+    "Set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=span_and_event (`true` before 1.0b0), "
     "or the content option of the instrumentation."
 )
 
@@ -209,6 +210,7 @@ class GenAI:
         facts.usage = read_usage(attributes)
         if span.kind == KIND_CLIENT and facts.role is Role.AGENT:
             facts.remote_url = _remote_url(span)
+        final_answer(facts)
         if facts.outputs is not None and self.asks_for_json(span):
             facts.data = structured_answer(text_of(facts.outputs))
 
@@ -243,7 +245,7 @@ class GenAI:
             facts.unparsable = True
 
     def set_result(self, facts: Facts, value: Any) -> None:
-        """The result from an attribute; absent where it is a placeholder or an errored call's empty object."""
+        """The result from an attribute; absent where it is a placeholder, or empty and the call failed."""
         facts.result = MISSING if value is None else unwrap_result(value)
         if facts.failed and (facts.result == {} or facts.result == ""):
             facts.result = MISSING
@@ -293,7 +295,7 @@ class GenAI:
 
 
 def structured_answer(text: str) -> Any:
-    """The object or array that an answer is, or `MISSING` where the text is none: a question back, a refusal."""
+    """The object or array that an answer is; `MISSING` where it is words: a question back, a refusal."""
     if not text or is_placeholder(text):
         return MISSING
     parsed = json_text(text)

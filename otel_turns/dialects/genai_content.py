@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from otel_turns.dialects.messages import Notes, read_message, read_messages
-from otel_turns.dialects.parts import append_text, read_parts
+from otel_turns.dialects.parts import read_parts
 from otel_turns.dialects.values import is_list, is_object, is_placeholder, json_text
 from otel_turns.model.facts import Facts, Mark, Message, Part, Text
 from otel_turns.model.span import Span
@@ -60,7 +60,7 @@ def read_content(span: Span, facts: Facts) -> None:
 
 
 def read_message_attributes(attributes: Mapping[str, Any], facts: Facts, time: int) -> None:
-    """Reads the three message attributes of 1.37, wherever they stand. `time`: when, for a compaction among them."""
+    """Reads the three message attributes of 1.37, wherever they stand. `time` is a compaction's."""
     value = attributes.get("gen_ai.input.messages")
     if value:
         notes = Notes()
@@ -106,6 +106,18 @@ def read_message_event(name: str, body: Any, facts: Facts) -> None:
     if message.parts:
         message.role = role if role != "user" else message.role
         facts.inputs = [*facts.inputs, message] if facts.inputs else [message]
+
+
+def read_event_list(value: Any, facts: Facts) -> None:
+    """Reads the older message events where an instrumentation writes them as JSON in one attribute."""
+    events = json_text(value) if type(value) is str else value
+    if not is_list(events):
+        return
+    for event in events:
+        if is_object(event):
+            name = event.get("event.name")
+            if name == CHOICE or name in MESSAGE_EVENTS:
+                read_message_event(str(name), event, facts)
 
 
 def _choice(fields: Mapping[str, Any], notes: Notes) -> Message | None:
@@ -174,10 +186,19 @@ def text_of(messages: list[Message] | None) -> str:
     return "".join(part.text for message in messages for part in message.parts if type(part) is Text)
 
 
-def add_text(messages: list[Message] | None, role: str, value: Any) -> list[Message] | None:
-    """Messages with one more of plain text, where the value is text that says something."""
-    parts: list[Part] = []
-    append_text(value, parts, Notes())
-    if not parts:
-        return messages
-    return [*(messages or ()), Message(role, parts)]
+def final_answer(facts: Facts) -> None:
+    """Leaves in an agent's `outputs` what stands behind its last tool result; the rest is part of what it
+    saw.
+
+    Some agents write down every message of their run as their output: history, of which only the end is the
+    answer.
+    """
+    outputs = facts.outputs
+    if outputs is None:
+        return
+    for index in range(len(outputs) - 1, -1, -1):
+        if outputs[index].role == "tool":
+            seen = outputs[: index + 1]
+            facts.inputs = [*facts.inputs, *seen] if facts.inputs else seen
+            facts.outputs = outputs[index + 1 :] or None
+            return

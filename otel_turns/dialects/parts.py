@@ -175,6 +175,7 @@ def _provider_call(part: dict[str, Any], into: list[Part], notes: Notes) -> None
     _append_call(part, into, notes, True)
 
 
+_PROVIDER_IDS = ("srvtoolu_", "mcptoolu_")
 _CALL_IDS = ("call_id", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId")
 _NAMES = ("name", "tool_name", "toolName")
 _ARGUMENTS = ("arguments", "input", "args", "action")
@@ -213,8 +214,10 @@ def _append_call(part: dict[str, Any], into: list[Part], notes: Notes, by_provid
             break
     if not call_id and not name:
         return
-    if not by_provider and part.get("providerExecuted") is True:
-        by_provider = True
+    if not by_provider:
+        by_provider = part.get("providerExecuted") is True or (
+            type(call_id) is str and call_id.startswith(_PROVIDER_IDS)
+        )
     into.append(
         tool_call(call_id, name, arguments, notes=notes, other_ids=other, executed_by_provider=by_provider)
     )
@@ -279,8 +282,12 @@ def _untyped(part: dict[str, Any], into: list[Part], notes: Notes) -> None:
         if reader is not None:
             reader(part, into, notes)
             return
-    if "text" in part and ("type" not in part or part["type"] is None):
+    if part.get("type") is not None:
+        return
+    if "text" in part:
         _text_block(part, into, notes)
+    elif "parts" in part:
+        read_parts(part["parts"], into, notes)
 
 
 def _keyed_call(part: dict[str, Any], into: list[Part], notes: Notes) -> None:
@@ -356,6 +363,7 @@ _READERS: dict[str, _Reader] = {
     "custom_tool_call_output": _result,
     "server_tool_call_response": _result,
     "compaction": _compaction,
+    "anthropic_compaction": _compaction,
     "blob": _nothing,
     "uri": _nothing,
     "file": _nothing,

@@ -41,8 +41,8 @@ BUILT_IN: tuple[str, ...] = (
     "otel_turns.dialects.anthropic_sdk:AnthropicSDK",
     # Conventions that go by attributes.
     "otel_turns.dialects.openinference:OpenInference",
-    "otel_turns.dialects.genai:GenAI",
     "otel_turns.dialects.mcp:MCP",
+    "otel_turns.dialects.genai:GenAI",
 )
 """The dialects of this package in the order in which they are asked."""
 

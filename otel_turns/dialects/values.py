@@ -42,6 +42,7 @@ _PLACEHOLDERS = frozenset(
         "(redacted)",
         "{redacted}",
         "redacted",
+        "readacted",
         "<elided>",
         "[elided]",
         "<not specified>",
@@ -296,10 +297,11 @@ def clean_error(message: str, error_type: str | None = None) -> str:
     head, colon, rest = text.partition(": ")
     if colon and _is_class(head, error_type) and rest.strip():
         text = rest.strip()
-    elif text.endswith(")") and _is_class(text[: text.find("(")], error_type):
+    elif text.endswith(")") and (text[0] == "(" or _is_class(text[: text.find("(")], error_type)):
         made = python_repr(text)
-        if isinstance(made, Constructed) and made.args and type(made.args[0]) is str and made.args[0]:
-            text = made.args[0]
+        args: Any = made.args if isinstance(made, Constructed) else made
+        if is_list(args) and args and type(args[0]) is str and args[0]:
+            text = args[0]
     return text
 
 
