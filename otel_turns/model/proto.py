@@ -71,7 +71,10 @@ def to_proto(record: Mapping[str, Any], *, checked: bool = False) -> pb.Record:
 
 
 def from_proto(message: pb.Record) -> dict[str, Any]:
-    """The record as plain data. Raises `UnfitRecord` for a message that leaves out what a record must have."""
+    """The record as plain data. Raises `UnfitRecord` where the message lacks what every record has.
+
+    Ids and codes are taken as they are; whether the record is right is for `validate` to say.
+    """
     try:
         record = _read_turn(message.turn)
         if message.HasField("otel"):
