@@ -1,9 +1,9 @@
 """LangChain's own objects, as every instrumentation of it writes them: messages and results of runs.
 
 Comes in: JSON of a run's inputs or outputs. Goes out: messages, and what one tool message says. A message
-shows itself in four forms: a constructor (`{"lc": 1, "id": [..., "AIMessage"], "kwargs": {...}}`), `{"type": "ai",
-"data": {...}}`, the bare fields (`{"type": "ai", "content": ...}`), and a provider's own (`{"role": ...}`).
-It never raises.
+shows itself in four forms: a constructor (`{"lc": 1, "id": [..., "AIMessage"], "kwargs": {...}}`), `{"type":
+"ai", "data": {...}}`, the bare fields (`{"type": "ai", "content": ...}`), and a provider's own (`{"role":
+...}`). It never raises.
 """
 
 from __future__ import annotations

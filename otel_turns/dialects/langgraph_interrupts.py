@@ -1,6 +1,7 @@
 """LangGraph's pauses for a human: interrupts, and the decisions with which a run is resumed.
 
-Comes in: the text of an exception (`GraphInterrupt`), or the input of a resumed run. Goes out: questions and decisions.
+Comes in: the text of an exception (`GraphInterrupt`), or the input of a resumed run. Goes out: questions and
+decisions.
 
 | shape | becomes |
 |---|---|

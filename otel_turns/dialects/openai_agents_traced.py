@@ -1,8 +1,8 @@
 """The OpenAI Agents SDK through OpenInference (Python and JavaScript) and through OpenLLMetry.
 
-Comes in: spans of the tracers that translate the SDK's own trace. Goes out: their facts. None of these tracers
-puts a call's id on the span that runs it. A span with arguments, without result and without error is a call that
-waits for approval.
+Comes in: spans of the tracers that translate the SDK's own trace. Goes out: their facts. None of these
+tracers puts a call's id on the span that runs it. A span with arguments, without result and without error is
+a call that waits for approval.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ _REJECTED = re.compile(r"Tool execution for (\S+) was manually rejected by user"
 
 
 def _clean(message: str) -> str:
-    """The words of an SDK error: text before a repr or JSON of `error`, or the repr of `message` and `data`."""
+    """The words of an SDK error:
+
+    text before a repr or JSON of `error`, or the repr of `message` and `data`.
+    """
     at = message.find("{")
     if at >= 0:
         body: Any = json_text(message[at:])

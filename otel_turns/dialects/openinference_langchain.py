@@ -59,7 +59,10 @@ def clean_stack(message: str | None) -> str | None:
 
 
 def middleware_decisions(results: list[Any]) -> list[Decision]:
-    """Refusals in what the human-in-the-loop middleware gives back: a message in place of the call's result."""
+    """Refusals in what the human-in-the-loop middleware gives back:
+
+    a message in place of the call's result.
+    """
     return [
         Decision(False, result.id, None, result.result if type(result.result) is str else None)
         for result in results
@@ -73,11 +76,11 @@ class OpenInferenceLangChain(OpenInference):
     | attribute or event | fact | since |
     |---|---|---|
     | kind CHAIN | an agent by position; `metadata.lc_agent_name` or the span's name is its name | 0.1 |
-    | `metadata.langgraph_node` equal to the span's name | structure: a node of a graph, never an agent | 0.1.20 |
-    | kind AGENT with `tool.name`, or with token counts | a tool, a request: the name only holds "agent" | 0.1 |
-    | `input.value` of a tools node with one call | the executing span of that call, with id and arguments | 0.1.40 |
+    | `metadata.langgraph_node` equal to the span's name | structure: a node of a graph | 0.1.20 |
+    | kind AGENT with `tool.name`, or with token counts | a tool, a request: only named "agent" | 0.1 |
+    | `input.value` of a tools node with one call | executes that call: id and arguments | 0.1.40 |
     | `input.value`, `output.value` of an LLM | serialized messages: ids, reasoning, `status` "error" | 0.1 |
-    | `input.value` of a TOOL | arguments where it is an object; a one-argument tool gives the bare value | 0.1 |
+    | `input.value` of a TOOL | arguments where it is an object; else a bare value, unnamed | 0.1 |
     | `output.value` of a TOOL: a ToolMessage | result, call id, `status` error, the human's refusal | 0.1 |
     | exception `GraphInterrupt` | the run paused: questions; no failure, whatever the status | 0.1 |
     | root `input.value` with `resume` | resumes, decisions | 0.1.40 |
@@ -198,7 +201,10 @@ class OpenInferenceLangChain(OpenInference):
             facts.decisions = middleware_decisions(results)
 
     def call_node(self, span: Span, facts: Facts, call: ToolCall) -> None:
-        """The node runs one call, and knows its id and the names of its arguments; its tool's span does not."""
+        """The node runs one call, and knows its id and the names of its arguments;
+
+        its tool's span does not.
+        """
         facts.role = Role.TOOL
         facts.tool_name, facts.call_id, facts.arguments = call.name, call.id, call.arguments
         told = next((r for r in tool_messages(_parsed(span.attributes.get("output.value")))), None)

@@ -1,7 +1,8 @@
 """OpenLLMetry (Traceloop): the convention of its instrumentations and of its SDK's decorators.
 
-Comes in: spans with `traceloop.*` names, numbered `gen_ai.prompt.N.*` attributes, or GenAI attributes from one
-of its scopes. Goes out: their facts. LangChain and the OpenAI Agents SDK seen through it have their own dialects.
+Comes in: spans with `traceloop.*` names, numbered `gen_ai.prompt.N.*` attributes, or GenAI attributes from
+one of its scopes. Goes out: their facts. LangChain and the OpenAI Agents SDK seen through it have their own
+dialects.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ _REQUESTS = {
 def entity_arguments(value: Any) -> Any:
     """Arguments out of what a decorator or the MCP instrumentation wrote; MISSING where their names are lost.
 
-    `{"args": [...], "kwargs": {...}}` (SDK decorators), `{"tool_name": ..., "arguments": {...}}` (MCP), an object.
+    `{"args": [...], "kwargs": {...}}` (SDK decorators), `{"tool_name": ..., "arguments": {...}}` (MCP), an
+    object.
     """
     if not is_object(value):
         return MISSING

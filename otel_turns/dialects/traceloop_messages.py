@@ -137,8 +137,8 @@ def unfold_reasoning(messages: list[Message] | None) -> None:
 def name_history_calls(messages: list[Message] | None) -> None:
     """Calls of the Responses API carry the id of their item (`fc_...`), their results the id of the call.
 
-    Within one history they are paired in their order, batch by batch, where the counts agree. An item's id stays
-    as a further id.
+    Within one history they are paired in their order, batch by batch, where the counts agree. An item's id
+    stays as a further id.
     """
     pending: list[ToolCall] = []
     answers: list[ToolResult] = []
