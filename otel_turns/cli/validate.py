@@ -43,9 +43,13 @@ def validate(
         except SourceError as error:
             problems += 1
             typer.echo(f"otel-turns: {error}", err=True)
-    typer.echo(f"{turns} Turns, {problems} problems", err=True)
+    typer.echo(f"{_counted(turns, 'Turn')}, {_counted(problems, 'problem')}", err=True)
     if problems:
         raise typer.Exit(1)
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def _problems(line: bytes, resumed: Literal["pair", "finish"]) -> list[tuple[str, str]]:
