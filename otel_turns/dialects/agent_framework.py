@@ -34,7 +34,6 @@ class AgentFramework(GenAI):
 
     convention = Convention("agent_framework", content_switch="Set ENABLE_SENSITIVE_DATA=true.")
     scopes = ("agent_framework*",)
-    keys = ()
 
     def role(self, span: Span) -> Role | None:
         return _STRUCTURE.get(span.name) or super().role(span) or Role.STEP

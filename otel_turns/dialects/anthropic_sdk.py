@@ -32,7 +32,6 @@ class AnthropicSDK(GenAI):
         "anthropic_sdk", content_switch="Set ANTHROPIC_OPEN_TELEMETRY_TRACES_CONTENT_MODE=content."
     )
     scopes = ("com.anthropic.sdk*",)
-    keys = ()
 
     def role(self, span: Span) -> Role | None:
         return super().role(span) or Role.STEP

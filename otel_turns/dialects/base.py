@@ -22,10 +22,10 @@ class Dialect(Protocol):
     names that are surely its own (a trailing "*" matches any rest); a dialect that goes by attributes alone
     leaves it empty.
 
-    A dialect may also have `keys: tuple[str, ...]`, attribute keys (a trailing "*" matches any rest)
-    without at least one of which it never matches: it is then asked about spans of any scope that carry
-    one. Without `keys` a dialect with `scopes` is asked about those alone, and one without either about
-    every span.
+    A dialect may also have `keys: tuple[str, ...]`: attribute keys (a trailing "*" matches any rest) without
+    at least one of which it never matches. It is then asked about spans of any scope that carry one, and
+    about records of any scope. Without `keys` (of the class that says `scopes`: a subclass inherits none) a
+    dialect with `scopes` is asked about those alone, and one with neither about every span.
     """
 
     convention: Convention

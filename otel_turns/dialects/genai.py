@@ -166,11 +166,14 @@ class GenAI:
         facts.agent_id = as_text(attributes.get("gen_ai.agent.id"))
         if facts.inputs is None:
             facts.hidden.add("inputs")
-        if facts.outputs is None:
-            if not facts.failed:
-                facts.hidden.add("outputs")
-        elif self.asks_for_json(span) and structured_answer(text_of(facts.outputs)) is not MISSING:
-            facts.structured = True
+        if facts.outputs is None and not facts.failed:
+            facts.hidden.add("outputs")
+        if self.asks_for_json(span):
+            # A reply that is words instead (a call, a question back) is no typed answer, whatever was asked
+            # for.
+            facts.structured = (
+                facts.outputs is None or structured_answer(text_of(facts.outputs)) is not MISSING
+            )
         if as_flag(attributes.get("gen_ai.conversation.compacted")) and not facts.marks:
             facts.marks.append(Mark(span.end, "event", {"type": "compaction"}))
 

@@ -56,7 +56,6 @@ class GoogleADK(GenAI):
         ),
     )
     scopes = ("gcp.vertex.agent*",)
-    keys = ()
 
     def role(self, span: Span) -> Role | None:
         return _NAMED.get(span.name) or super().role(span) or Role.STEP

@@ -34,7 +34,6 @@ class GoogleGenAI(GenAI):
         ),
     )
     scopes = ("opentelemetry.instrumentation.google_genai*", "opentelemetry.instrumentation.genai.google*")
-    keys = ()
 
     def read_inference(self, span: Span, facts: Facts) -> None:
         super().read_inference(span, facts)

@@ -35,7 +35,6 @@ class OpenAIAgents(GenAI):
 
     convention = Convention("openai_agents", content_switch=_SWITCH, runs_have_spans=True)
     scopes: tuple[str, ...] = ("opentelemetry.instrumentation.genai.openai_agents*",)
-    keys = ()
 
     def role(self, span: Span) -> Role | None:
         return super().role(span) or Role.STEP

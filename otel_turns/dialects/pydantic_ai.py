@@ -32,7 +32,7 @@ from otel_turns.model.facts import (
     ToolCall,
     ToolResult,
 )
-from otel_turns.model.span import Span
+from otel_turns.model.span import LogRecord, Span
 
 __all__ = ["PydanticAI"]
 
@@ -83,6 +83,9 @@ class PydanticAI(GenAI):
         # The ids of a run travel as baggage and may be copied onto any span: they recognise none by
         # themselves.
         return span.scope.name.startswith("pydantic") or bool(span.attributes.get("gen_ai.operation.name"))
+
+    def matches_log(self, record: LogRecord) -> bool:
+        return record.scope.name.startswith("pydantic") and super().matches_log(record)
 
     def read(self, span: Span) -> Facts:
         if span.attributes.get("logfire.span_type") == "pending_span":

@@ -11,7 +11,8 @@ the list.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import reduce
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, cast
@@ -30,7 +31,8 @@ NEUTRAL = Convention("")
 """The convention of spans that no dialect reads."""
 
 BUILT_IN: tuple[str, ...] = (
-    # Frameworks that add to GenAI, by their scopes.
+    # Frameworks and SDKs by their scopes. Where two know one scope name, the one with the narrower marks
+    # stands first.
     "otel_turns.dialects.pydantic_ai:PydanticAI",
     "otel_turns.dialects.strands:Strands",
     "otel_turns.dialects.agent_framework:AgentFramework",
@@ -38,9 +40,22 @@ BUILT_IN: tuple[str, ...] = (
     "otel_turns.dialects.google_genai:GoogleGenAI",
     "otel_turns.dialects.openai_agents:OpenAIAgents",
     "otel_turns.dialects.openai_agents:OpenAIAgentsV2",
+    "otel_turns.dialects.openai_agents_traced:OpenInferenceOpenAIAgents",
+    "otel_turns.dialects.openai_agents_traced:TraceloopOpenAIAgents",
     "otel_turns.dialects.anthropic_sdk:AnthropicSDK",
-    # Conventions that go by attributes.
+    "otel_turns.dialects.langchain_official:GenAILangChain",
+    "otel_turns.dialects.langchain_traceloop:TraceloopLangChain",
+    "otel_turns.dialects.openinference_langchain:OpenInferenceLangChain",
+    "otel_turns.dialects.vercel_ai_genai:VercelAI",
+    "otel_turns.dialects.opencode:Opencode",
+    "otel_turns.dialects.claude_code:ClaudeCode",
+    "otel_turns.dialects.codex:Codex",
+    "otel_turns.dialects.gemini_cli:GeminiCLI",
+    # Conventions, by the attributes that mark them; the most explicit first.
     "otel_turns.dialects.openinference:OpenInference",
+    "otel_turns.dialects.vercel_ai:VercelAILegacy",
+    "otel_turns.dialects.langsmith:LangSmith",
+    "otel_turns.dialects.traceloop:Traceloop",
     "otel_turns.dialects.mcp:MCP",
     "otel_turns.dialects.genai:GenAI",
 )
@@ -65,34 +80,40 @@ _SUSPICIOUS = (
     "haystack.",
     "lk.",
 )
-_PLAIN, _AGENTIC, _READ = 0, 1, 2
+_AGENTIC = 1
 _MOST_KEYS = 16_384
 _MOST_SCOPES = 4_096
 
 
-class _KeyClasses(dict[str, int]):
-    """What an attribute key says about its span: nothing, agent work, or that some dialect may read it.
+class _KeyMarks(dict[str, int]):
+    """What an attribute key says of its span, in bits: the lowest that it looks like agent work, then one a
+    dialect.
 
     Filled as keys are met and bounded, since some conventions number their keys and a hostile sender may
     invent them.
     """
 
-    def __init__(self, keys: Iterable[str]) -> None:
+    def __init__(self, keys: Sequence[tuple[str, ...]]) -> None:
+        """`keys`: of each dialect that has some, in order."""
         super().__init__()
-        patterns = set(keys)
-        self._prefixes = tuple(key[:-1] for key in patterns if key.endswith("*"))
-        for key in patterns:
-            if not key.endswith("*"):
-                self[key] = _READ
+        self._prefixes: list[tuple[str, int]] = []
+        exact: dict[str, int] = {}
+        for index, patterns in enumerate(keys):
+            for pattern in patterns:
+                if pattern.endswith("*"):
+                    self._prefixes.append((pattern[:-1], 2 << index))
+                else:
+                    exact[pattern] = exact.get(pattern, 0) | 2 << index
+        self.update({key: bits | self[key] for key, bits in exact.items()})
 
     def __missing__(self, key: str) -> int:
-        if key.startswith(self._prefixes):
-            kind = _READ
-        else:
-            kind = _AGENTIC if key.startswith(_SUSPICIOUS) else _PLAIN
+        bits = _AGENTIC if key.startswith(_SUSPICIOUS) else 0
+        for prefix, bit in self._prefixes:
+            if key.startswith(prefix):
+                bits |= bit
         if len(self) < _MOST_KEYS:
-            self[key] = kind
-        return kind
+            self[key] = bits
+        return bits
 
 
 class Registry:
@@ -108,9 +129,8 @@ class Registry:
             [*extension_dialects(), *built_in_dialects()] if dialects is None else dialects
         )
         self.failures: dict[str, int] = {}
-        self._by_keys = tuple(d for d in self.dialects if not d.scopes or _keys(d) is not None)
-        self._keyless = tuple(d for d in self.dialects if not d.scopes and _keys(d) is None)
-        self._classes = _KeyClasses(key for d in self._by_keys for key in _keys(d) or ())
+        self._marks = _KeyMarks([_keys(d) for d in self.dialects])
+        self._candidates: dict[int, tuple[Dialect, ...]] = {}
         self._plans: dict[str, tuple[Dialect, ...]] = {}
         self._log_plans: dict[str, tuple[Dialect, ...]] = {}
 
@@ -126,19 +146,17 @@ class Registry:
             if facts is not None:
                 break
         else:
-            attributes = span.attributes
-            if attributes:
-                kind = max(map(self._classes.__getitem__, attributes))
-                for dialect in self._by_keys if kind == _READ else self._keyless:
-                    facts = self._try(dialect, span)
-                    if facts is not None:
-                        break
-                else:
-                    facts = Facts(NEUTRAL)
-                    if kind != _PLAIN:
-                        facts.unread = True
+            marks = reduce(int.__or__, map(self._marks.__getitem__, span.attributes), 0)
+            candidates = self._candidates.get(marks)
+            if candidates is None:
+                candidates = self._candidates_of(marks)
+            for dialect in candidates:
+                facts = self._try(dialect, span)
+                if facts is not None:
+                    break
             else:
                 facts = Facts(NEUTRAL)
+                facts.unread = bool(marks & _AGENTIC)
         if span.events:
             read_normalized(span, facts)
         return facts
@@ -148,7 +166,8 @@ class Registry:
         scope = record.scope.name
         plan = self._log_plans.get(scope)
         if plan is None:
-            plan = tuple(dict.fromkeys((*self._plan(scope), *self.dialects)))
+            elsewhere = (d for d in self.dialects if not d.scopes or _keys(d))
+            plan = tuple(dict.fromkeys((*self._plan(scope), *elsewhere)))
             if len(self._log_plans) < _MOST_SCOPES:
                 self._log_plans[scope] = plan
         for dialect in plan:
@@ -165,6 +184,17 @@ class Registry:
         if len(self._plans) < _MOST_SCOPES:
             self._plans[scope] = plan
         return plan
+
+    def _candidates_of(self, marks: int) -> tuple[Dialect, ...]:
+        """The dialects that may read a span with these marks: those with a key of it, those that see every span."""
+        found = tuple(
+            dialect
+            for index, dialect in enumerate(self.dialects)
+            if marks & 2 << index or not (dialect.scopes or _keys(dialect))
+        )
+        if len(self._candidates) < _MOST_SCOPES:
+            self._candidates[marks] = found
+        return found
 
     def _try(self, dialect: Dialect, span: Span) -> Facts | None:
         try:
@@ -221,8 +251,15 @@ def _check(dialect: Any) -> None:
         raise AttributeError("convention")
 
 
-def _keys(dialect: Dialect) -> tuple[str, ...] | None:
-    return getattr(dialect, "keys", None)
+def _keys(dialect: Dialect) -> tuple[str, ...]:
+    """The dialect's own keys: those of the class that says its scopes, so that a framework inherits none."""
+    if "keys" in getattr(dialect, "__dict__", ()):
+        return dialect.__dict__["keys"]
+    for kind in type(dialect).__mro__:
+        members = vars(kind)
+        if "keys" in members or "scopes" in members:
+            return members.get("keys", ())
+    return ()
 
 
 def _covers(pattern: str, scope: str) -> bool:

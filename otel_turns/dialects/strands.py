@@ -54,7 +54,6 @@ class Strands(GenAI):
         usage_accumulates=True,
     )
     scopes = ("strands.telemetry*",)
-    keys = ()
 
     def role(self, span: Span) -> Role | None:
         operation = span.attributes.get("gen_ai.operation.name")
