@@ -68,6 +68,7 @@ class VercelAILegacy:
         ),
     )
     scopes: tuple[str, ...] = ("ai",)
+    keys: tuple[str, ...] = ("ai.operationId",)
 
     def matches(self, span: Span) -> bool:
         operation = span.attributes.get("ai.operationId")

@@ -16,6 +16,7 @@ from otel_turns.model.facts import (
     Convention,
     Facts,
     Message,
+    Part,
     Reasoning,
     Text,
     TokenUsage,
