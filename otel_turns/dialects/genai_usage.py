@@ -18,12 +18,13 @@ counts once.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from otel_turns.dialects.values import as_int
 from otel_turns.model.facts import TokenUsage
 
-__all__ = ["read_usage"]
+__all__ = ["UsageKeys", "read_usage", "usage_keys"]
 
 _PREFIX = "gen_ai.usage."
 _INPUT = ("input_tokens", "prompt_tokens")
@@ -57,33 +58,41 @@ _REASONING = (
     "reasoning_output_tokens",
     "completion_tokens_details.reasoning_tokens",
 )
-Keys = tuple[tuple[str, ...], ...]
+_SPELLINGS = (_INPUT, _OUTPUT, _CACHE_READ, _CACHE_CREATION, _REASONING)
 
 
-def usage_keys(prefix: str) -> Keys:
-    """The spellings of the five counts behind a prefix, in the order of `TokenUsage`."""
-    return tuple(
-        tuple(prefix + name for name in names)
-        for names in (_INPUT, _OUTPUT, _CACHE_READ, _CACHE_CREATION, _REASONING)
+@dataclass(frozen=True, slots=True)
+class UsageKeys:
+    """The spellings of the five counts behind a prefix: the present names, and the others of each."""
+
+    present: tuple[str, ...]
+    others: tuple[tuple[str, ...], ...]
+    every_other: frozenset[str]
+
+
+def usage_keys(prefix: str) -> UsageKeys:
+    """All spellings behind a prefix such as `gen_ai.usage.`."""
+    spellings = [tuple(prefix + name for name in names) for names in _SPELLINGS]
+    others = tuple(names[1:] for names in spellings)
+    return UsageKeys(
+        tuple(names[0] for names in spellings), others, frozenset(key for names in others for key in names)
     )
 
 
 _GENAI = usage_keys(_PREFIX)
 
 
-def read_usage(attributes: Mapping[str, Any], keys: Keys = _GENAI) -> TokenUsage | None:
+def read_usage(attributes: Mapping[str, Any], keys: UsageKeys = _GENAI) -> TokenUsage | None:
     """The counts that the attributes report; None where they report none. An explicit 0 is a report."""
-    get = attributes.get
-    found: list[int | None] = []
-    seen = False
-    for spellings in keys:
-        count: int | None = None
-        for key in spellings:
-            value = get(key)
-            if value is not None:
-                count = value if type(value) is int and value >= 0 else as_int(value)
-                if count is not None:
-                    seen = True
+    counts: list[Any] = list(map(attributes.get, keys.present))
+    for index, value in enumerate(counts):
+        if value is not None and (type(value) is not int or value < 0):
+            counts[index] = as_int(value)
+    if not keys.every_other.isdisjoint(attributes):
+        for index, spellings in enumerate(keys.others):
+            for key in spellings:
+                if counts[index] is not None:
                     break
-        found.append(count)
-    return TokenUsage(*found) if seen else None
+                counts[index] = as_int(attributes.get(key))
+    usage = TokenUsage(*counts)
+    return usage if usage else None

@@ -31,7 +31,7 @@ from otel_turns.dialects.parts import (
     tool_message,
     tool_result,
 )
-from otel_turns.dialects.values import is_list, is_object, json_text
+from otel_turns.dialects.values import LONGEST_PLACEHOLDER, is_list, is_object, json_text, plain
 from otel_turns.model.facts import MISSING, Message, Part, Text, ToolResult
 
 __all__ = ["Notes", "read_message", "read_messages", "read_parts", "role_of", "tool_call", "tool_result"]
@@ -76,6 +76,8 @@ def read_messages(value: Any, role: str = "user", notes: Notes | None = None) ->
             append_text(value, parts, notes)
             return [Message(role, parts)] if parts else []
         value = cast(Any, parsed)
+    else:
+        value = plain(value)
     if is_object(value):
         if "role" not in value and "type" not in value:
             for key in ("messages", "contents", "input"):
@@ -142,12 +144,37 @@ def read_message(message: dict[str, Any], role: str = "user", notes: Notes | Non
     if known is None:
         known = role_of(name, role)
     parts: list[Part] = []
+    inner = message.get("parts")
+    if type(inner) is list:
+        for part in cast("list[Any]", inner):
+            if not is_object(part):
+                append_text(part, parts, notes)
+                continue
+            if part.get("type") == "text":
+                # The most frequent part by far; a short one may be a placeholder.
+                text = part.get("content")
+                if type(text) is str and len(text) > LONGEST_PLACEHOLDER and "thought" not in part:
+                    parts.append(Text(text))
+                    continue
+            read_part(part, parts, notes)
+        if "tool_calls" not in message and "tool_call_id" not in message and "content" not in message:
+            if known != "tool" and parts and type(parts[0]) is ToolResult:
+                known = _role_of_results(known, parts)
+            return Message(known, parts)
+    return _other_message(message, known, parts, notes)
+
+
+def _other_message(message: dict[str, Any], known: str, parts: list[Part], notes: Notes) -> Message:
+    """A message whose content stands beside its parts, or that has none."""
+    if known == "tool" and "tool_call_id" in message and parts and all(type(part) is Text for part in parts):
+        # The result stands as text in the parts, its id on the message.
+        text = "".join(part.text for part in parts if type(part) is Text)
+        parts.clear()
+        tool_message(message, text, parts, notes)
+        return Message(known, parts)
     reasoning = message.get("reasoning_content") or message.get("reasoning")
     if reasoning:
         append_reasoning(reasoning, parts, notes)
-    inner = message.get("parts")
-    if inner:
-        read_parts(inner, parts, notes)
     content = message.get("content")
     if content is not None:
         if known == "tool" or "tool_call_id" in message:
@@ -165,10 +192,14 @@ def read_message(message: dict[str, Any], role: str = "user", notes: Notes | Non
             for call in calls if is_list(calls) else (calls,):
                 if is_object(call):
                     read_part(call if "type" in call else {**call, "type": "function"}, parts, notes)
-    if known != "tool" and parts:
-        for part in parts:
-            if type(part) is not ToolResult:
-                break
-        else:
-            known = "tool"
-    return Message(known, parts)
+    return Message(_role_of_results(known, parts), parts)
+
+
+def _role_of_results(role: str, parts: list[Part]) -> str:
+    """A message that carries only tool results counts as "tool", whatever role the convention gives it."""
+    if role == "tool" or not parts:
+        return role
+    for part in parts:
+        if type(part) is not ToolResult:
+            return role
+    return "tool"

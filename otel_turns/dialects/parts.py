@@ -19,6 +19,7 @@ from otel_turns.dialects.values import (
     is_object,
     is_placeholder,
     json_arguments,
+    result_of,
     unwrap_result,
 )
 from otel_turns.model.facts import MISSING, Part, Reasoning, Text, ToolCall, ToolResult
@@ -130,10 +131,14 @@ def _text_block(part: dict[str, Any], into: list[Part], notes: Notes) -> None:
     if text is None:
         text = part.get("text")
     if type(text) is str:
-        if part.get("thought") is True:
-            append_reasoning(text, into, notes)
+        if not text:
+            return
+        if is_placeholder(text):
+            notes.hidden = True
+        elif "thought" in part and part["thought"] is True:
+            into.append(Reasoning(text))
         else:
-            append_text(text, into, notes)
+            into.append(Text(text))
     elif is_object(text):
         # Some write the block's own object under `content`.
         append_text(text.get("text", text.get("value")), into, notes)
@@ -169,6 +174,39 @@ def append_reasoning(value: Any, into: list[Part], notes: Notes) -> None:
 
 def _call(part: dict[str, Any], into: list[Part], notes: Notes) -> None:
     _append_call(part, into, notes, False)
+
+
+def _genai_call(part: dict[str, Any], into: list[Part], notes: Notes) -> None:
+    """The GenAI shape, by far the most frequent one: `id`, `name` and `arguments` side by side."""
+    call_id, name, arguments = part.get("id"), part.get("name"), part.get("arguments")
+    if (
+        type(call_id) is not str
+        or type(name) is not str
+        or not name
+        or "call_id" in part
+        or arguments is None
+    ):
+        _append_call(part, into, notes, False)
+        return
+    if type(arguments) is str:
+        arguments, bad = json_arguments(arguments)
+        if bad:
+            notes.unparsable = True
+        elif arguments is MISSING:
+            notes.hidden = True
+    into.append(ToolCall(call_id or None, name, arguments, (), call_id.startswith(_PROVIDER_IDS)))
+
+
+def _genai_result(part: dict[str, Any], into: list[Part], notes: Notes) -> None:
+    """The GenAI shape of a result: `id` and `response`."""
+    call_id = part.get("id")
+    if len(part) != 3 or type(call_id) is not str or not call_id or "response" not in part:
+        _result(part, into, notes)
+        return
+    value = result_of(part["response"])
+    if value is MISSING:
+        notes.hidden = True
+    into.append(ToolResult(call_id, None, value))
 
 
 def _provider_call(part: dict[str, Any], into: list[Part], notes: Notes) -> None:
@@ -271,7 +309,7 @@ def tool_message(message: dict[str, Any], content: Any, into: list[Part], notes:
 def _is_result(part: dict[str, Any]) -> bool:
     kind = part.get("type")
     if type(kind) is str:
-        return _READERS.get(kind) is _result
+        return _READERS.get(kind) in (_result, _genai_result)
     return any(_KEYED.get(key) is _keyed_result for key in part)
 
 
@@ -342,7 +380,7 @@ _READERS: dict[str, _Reader] = {
     "summary_text": _reasoning_part,
     "thought": _reasoning_part,
     "redacted_thinking": _nothing,
-    "tool_call": _call,
+    "tool_call": _genai_call,
     "tool_use": _call,
     "toolUse": _call,
     "function": _call,
@@ -354,7 +392,7 @@ _READERS: dict[str, _Reader] = {
     "server_tool_use": _provider_call,
     "mcp_tool_use": _provider_call,
     "builtin_tool_call": _provider_call,
-    "tool_call_response": _result,
+    "tool_call_response": _genai_result,
     "tool_result": _result,
     "toolResult": _result,
     "tool-result": _result,

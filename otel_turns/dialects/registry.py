@@ -83,6 +83,7 @@ _SUSPICIOUS = (
 _AGENTIC = 1
 _MOST_KEYS = 16_384
 _MOST_SCOPES = 4_096
+_MOST_SHAPES, _LONGEST_SHAPE = 4_096, 64
 
 
 class _KeyMarks(dict[str, int]):
@@ -130,7 +131,7 @@ class Registry:
         )
         self.failures: dict[str, int] = {}
         self._marks = _KeyMarks([_keys(d) for d in self.dialects])
-        self._candidates: dict[int, tuple[Dialect, ...]] = {}
+        self._shapes: dict[tuple[str, ...], tuple[tuple[Dialect, ...], bool]] = {}
         self._plans: dict[str, tuple[Dialect, ...]] = {}
         self._log_plans: dict[str, tuple[Dialect, ...]] = {}
 
@@ -146,17 +147,17 @@ class Registry:
             if facts is not None:
                 break
         else:
-            marks = reduce(int.__or__, map(self._marks.__getitem__, span.attributes), 0)
-            candidates = self._candidates.get(marks)
-            if candidates is None:
-                candidates = self._candidates_of(marks)
-            for dialect in candidates:
+            shape = tuple(span.attributes)
+            known = self._shapes.get(shape)
+            if known is None:
+                known = self._learn(shape)
+            for dialect in known[0]:
                 facts = self._try(dialect, span)
                 if facts is not None:
                     break
             else:
                 facts = Facts(NEUTRAL)
-                facts.unread = bool(marks & _AGENTIC)
+                facts.unread = known[1]
         if span.events:
             read_normalized(span, facts)
         return facts
@@ -185,16 +186,20 @@ class Registry:
             self._plans[scope] = plan
         return plan
 
-    def _candidates_of(self, marks: int) -> tuple[Dialect, ...]:
-        """The dialects that may read a span with these marks: those with a key of it, those that see every span."""
+    def _learn(self, shape: tuple[str, ...]) -> tuple[tuple[Dialect, ...], bool]:
+        """The dialects to ask about a span with these attribute keys, and whether it looks like agent work.
+
+        An instrumentation writes few different sets of keys, so that a look-up by all of them is cheap.
+        """
+        marks = reduce(int.__or__, map(self._marks.__getitem__, shape), 0)
         found = tuple(
             dialect
             for index, dialect in enumerate(self.dialects)
             if marks & 2 << index or not (dialect.scopes or _keys(dialect))
         )
-        if len(self._candidates) < _MOST_SCOPES:
-            self._candidates[marks] = found
-        return found
+        if len(shape) <= _LONGEST_SHAPE and len(self._shapes) < _MOST_SHAPES:
+            self._shapes[shape] = found, bool(marks & _AGENTIC)
+        return found, bool(marks & _AGENTIC)
 
     def _try(self, dialect: Dialect, span: Span) -> Facts | None:
         try:

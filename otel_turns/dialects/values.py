@@ -18,6 +18,7 @@ from otel_turns.model.facts import MISSING
 from otel_turns.model.span import STATUS_ERROR, Span
 
 __all__ = [
+    "LONGEST_PLACEHOLDER",
     "Failure",
     "as_flag",
     "as_int",
@@ -31,6 +32,7 @@ __all__ = [
     "json_value",
     "plain",
     "read_failure",
+    "result_of",
     "unwrap_result",
 ]
 
@@ -52,7 +54,9 @@ _PLACEHOLDERS = frozenset(
         "[scrubbed]",
     }
 )
-_LONGEST_PLACEHOLDER = 20
+LONGEST_PLACEHOLDER = 20
+"""No text of more characters is a placeholder."""
+_PLACEHOLDER_STARTS = frozenset("<[_({rR \n")
 _JSON_STARTS = frozenset('{["-0123456789tfn')
 _EXACT_DIGITS = 15
 _LARGEST_FLOAT = 2.0**53
@@ -84,7 +88,12 @@ def is_list(value: Any) -> TypeGuard[list[Any]]:
 
 def is_placeholder(value: Any) -> bool:
     """Whether the value only stands where content would be (SEMANTICS: placeholders are absence)."""
-    if type(value) is not str or len(value) > _LONGEST_PLACEHOLDER:
+    if (
+        type(value) is not str
+        or not value
+        or len(value) > LONGEST_PLACEHOLDER
+        or value[0] not in _PLACEHOLDER_STARTS
+    ):
         return False
     return value.strip().lower() in _PLACEHOLDERS
 
@@ -168,16 +177,19 @@ def unwrap_result(value: Any) -> Any:
     A list of one text block (`[{"type": "text", "text": ...}]`, `[{"text": ...}]`, `[{"json": ...}]`) is that
     block's content. Several blocks stay a list.
     """
+    return result_of(value if type(value) is str or value is None else plain(value))
+
+
+def result_of(value: Any) -> Any:
+    """The same for a value that is JSON's already: text, or what was parsed from it."""
     if type(value) is str:
-        if not value or is_placeholder(value):
-            return MISSING if value else value
+        if is_placeholder(value):
+            return MISSING
         parsed = json_text(value)
         if parsed is MISSING:
             return value
-        return _one_block(parsed)
-    if value is None:
-        return None
-    return _one_block(plain(value))
+        value = parsed
+    return _one_block(value) if type(value) is list else value
 
 
 def _one_block(value: Any) -> Any:
@@ -206,7 +218,7 @@ def as_int(value: Any) -> int | None:
     if type(value) is float:
         return int(value) if 0 <= value < _LARGEST_FLOAT and value.is_integer() else None
     if type(value) is str:
-        if len(value) > _LONGEST_PLACEHOLDER:
+        if len(value) > LONGEST_PLACEHOLDER:
             return None
         if value.isascii() and value.isdigit():
             return int(value)
