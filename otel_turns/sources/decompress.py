@@ -90,7 +90,7 @@ def _is_zlib(body: bytes) -> bool:
 
 def _inflate(body: bytes, wbits: int, limit: int) -> bytes:
     out: list[bytes] = []
-    size = members = 0
+    size, members = 0, 1
     inflater = zlib.decompressobj(wbits)
     try:
         for start in range(0, len(body), _SLICE):
