@@ -301,8 +301,9 @@ class Narrative:
 
     @staticmethod
     def _in_background(op: Operation, begun: Event) -> bool:
-        """Work that its caller did not wait for: the tool's span ended before the agent began."""
-        return op.background or (op.run is not None and op.run.end < begun.time)
+        """An agent that began after its call had ended does not bind it, unless the convention says that such a call
+        returns before its work ends: it finishes with its work then."""
+        return not op.background and op.run is not None and op.run.end < begun.time
 
     def _nest(self, op: Operation, operations: Sequence[Operation]) -> None:
         """Operations run inside another's run."""

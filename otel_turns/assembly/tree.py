@@ -210,13 +210,15 @@ def _attach_nearest(forest: Forest) -> None:
 def fill(node: Node, record: Node) -> None:
     """What a record adds to a span: gaps, and a fuller reply; counts never add up."""
     mine, its = node.facts, record.facts
-    if mine.outputs is not None and its.outputs is not None and len(said(its.outputs)) > len(said(mine.outputs)):
-        mine.outputs = its.outputs
-    requests = mine.requests
+    fuller(mine, its)
     supplement(mine, its)
-    if its.requests == 0:
-        mine.requests = requests
     node.absorbed.append(record)
+
+
+def fuller(facts: Facts, more: Facts) -> None:
+    """Of two tellings of one reply, the one that tells more."""
+    if facts.outputs is not None and more.outputs is not None and len(said(more.outputs)) > len(said(facts.outputs)):
+        facts.outputs = more.outputs
 
 
 def _nearest_span(forest: Forest, record: Node) -> Node | None:
@@ -288,7 +290,7 @@ def _joined(parts: list[Facts]) -> Facts:
     return whole
 
 
-_OWN = {"convention", "role", "supplements", "hidden", "cut", "marks", "questions", "decisions", "normalized", "began", "sequence"}
+_OWN = {"convention", "role", "supplements", "hidden", "cut", "marks", "questions", "decisions", "normalized", "began", "sequence", "requests"}
 _FILLABLE = tuple(f.name for f in fields(Facts) if f.name not in _OWN)
 
 
@@ -304,6 +306,8 @@ def supplement(facts: Facts, more: Facts) -> None:
         for name in ("input", "output", "cache_read", "cache_creation", "reasoning"):
             if getattr(facts.usage, name) is None:
                 setattr(facts.usage, name, getattr(more.usage, name))
+    if more.requests != 0 and (facts.requests == 0 or (facts.requests is None and more.requests is not None)):
+        facts.requests = more.requests
     facts.cut &= more.cut
     facts.hidden |= more.hidden
     _settle_hidden(facts)
@@ -497,6 +501,7 @@ def _own_inference(node: Node) -> bool:
 
 def _absorb(keeper: Node, other: Node) -> None:
     """`other` told the same operation: its facts fill the keeper's gaps and its children move; it is structure then."""
+    fuller(keeper.facts, other.facts)
     supplement(keeper.facts, other.facts)
     keeper.absorbed.append(other)
     convention = other.facts.convention
@@ -537,7 +542,8 @@ def _same_request(outer: Node, inner: Node) -> bool:
     if a and b:
         return a == b
     if outer.facts.outputs is not None and inner.facts.outputs is not None and outer.scope_name == inner.scope_name:
-        return said(outer.facts.outputs) == said(inner.facts.outputs)
+        one, two = said(outer.facts.outputs), said(inner.facts.outputs)
+        return all(part in two for part in one) or all(part in one for part in two)
     return sum(1 for n in outer.below() if n.role is Role.INFERENCE and not _between(outer, n)) <= 1 or a is None
 
 

@@ -87,6 +87,7 @@ class ClaudeCode:
             "set OTEL_LOG_USER_PROMPTS=1, OTEL_LOG_ASSISTANT_RESPONSES=1, OTEL_LOG_TOOL_DETAILS=1 and "
             "OTEL_LOG_TOOL_CONTENT=1, and export logs beside traces (OTEL_LOGS_EXPORTER=otlp)"
         ),
+        runs_have_spans=True,
     )
     scopes: tuple[str, ...] = ("com.anthropic.claude_code*",)
 
