@@ -71,3 +71,8 @@ def record(
 def text(value: Any) -> str:
     """JSON text."""
     return json.dumps(value)
+
+
+def same(value: Any) -> Any:
+    """The value itself: the structured twin of `text`."""
+    return value

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from otel_turns.dialects.messages import Notes, read_message, read_messages, role_of
 from otel_turns.model.facts import MISSING, Message, Reasoning, Text, ToolCall, ToolResult
-from tests.dialects.spans import text
+from tests.dialects.spans import same, text
 
 CALL = ToolCall("call_1", "get_weather", {"city": "Paris"})
 RESULT = ToolResult("call_1", None, {"temp_c": 18})
@@ -154,7 +154,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("encode", [text, lambda value: value], ids=["text", "structure"])
+@pytest.mark.parametrize("encode", [text, same], ids=["text", "structure"])
 def test_every_shape_tells_the_same_story(shape: str, encode: Any) -> None:
     assert read_messages(encode(SHAPES[shape])) == STORY
 

@@ -27,7 +27,7 @@ from otel_turns.model.span import STATUS_ERROR, STATUS_OK
 from tests.dialects.spans import event, exception, span
 
 _JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(st.characters(codec="utf-8")),
+    st.none() | st.booleans() | st.integers(-(10**14), 10**14) | st.text(st.characters(codec="utf-8")),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(st.text(st.characters(codec="utf-8")), inner, max_size=3)
