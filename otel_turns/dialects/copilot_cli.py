@@ -1,0 +1,146 @@
+"""GitHub Copilot CLI's spans, which speak GenAI with its own additions.
+
+Comes in: spans of scope `github.copilot`, or with `github.copilot.*` attributes, since the scope's name can
+be set. Goes out: the GenAI convention's Facts with the CLI's additions. It never says that a human was asked
+where the outcome alone is told ("approved" is a rule's answer too), and never takes the host that the model
+runs on for an agent's address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from otel_turns.dialects.coding_tools import COPILOT_CLI
+from otel_turns.dialects.genai import GenAI
+from otel_turns.dialects.values import as_flag, as_int, as_text, clean_error, is_list, is_object
+from otel_turns.model.facts import Convention, Decision, Facts, Mark, Question, Role
+from otel_turns.model.span import LogRecord, Span
+
+__all__ = ["CopilotCLI"]
+
+_SCOPE = "github.copilot"
+_OWN = "github.copilot."
+_RESULT = "github.copilot.permission.result"
+_FAILED = "gen_ai.client.operation.exception"
+_COMPACTED = "github.copilot.session.compaction_complete"
+_BY_HUMAN = "denied-interactively-by-user"
+_ASKING = ("ask_user", "ask_question")
+
+
+class CopilotCLI(GenAI):
+    """GitHub Copilot CLI.
+
+    | attribute or event | fact | since |
+    |---|---|---|
+    | invoke_agent, chat, execute_tool | as the GenAI convention says | 1.0 |
+    | span `permission`, `github.copilot.permission.result` | a rule's or human's answer for the tool | 1.0 |
+    | `denied-interactively-by-user` there | a human was asked and refused | 1.0 |
+    | event `gen_ai.client.operation.exception`, code | the tool failed, or was refused (denied) | 1.0 |
+    | `process.exit.code` | the command failed, where it is not 0 | 1.0 |
+    | tool `task`, argument `agent_type` | agent that the call reaches | 1.0 |
+    | tool `skill`, argument `skill` | skill load | 1.0 |
+    | event `github.copilot.session.compaction_complete`, `github.copilot.success` | compaction | 1.0 |
+    | `github.copilot.interaction_id` | turn id | 1.0 |
+    """
+
+    convention = Convention(
+        "copilot-cli",
+        content_switch="set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true",
+    )
+    scopes: tuple[str, ...] = (_SCOPE,)
+    keys: tuple[str, ...] = ("github.copilot.*",)
+
+    def matches(self, span: Span) -> bool:
+        return span.scope.name == _SCOPE or any(key.startswith(_OWN) for key in span.attributes)
+
+    def matches_log(self, record: LogRecord) -> bool:
+        return record.scope.name == _SCOPE and super().matches_log(record)
+
+    def role(self, span: Span) -> Role | None:
+        return super().role(span) or Role.STEP
+
+    def read(self, span: Span) -> Facts:
+        facts = super().read(span)
+        for event in span.events:
+            if event.name == _COMPACTED and as_flag(_own(event.attributes, "success")) is not False:
+                facts.marks.append(Mark(event.time, "event", {"type": "compaction"}))
+        return facts
+
+    def read_inference(self, span: Span, facts: Facts) -> None:
+        super().read_inference(span, facts)
+        facts.group = as_text(span.attributes.get("github.copilot.interaction_id"))
+
+    def read_agent(self, span: Span, facts: Facts) -> None:
+        super().read_agent(span, facts)
+        facts.remote_url = None
+
+    def read_step(self, span: Span, facts: Facts) -> None:
+        """Structure; a permission span answers for the tool above it."""
+        _permission(span, facts)
+
+    def read_tool(self, span: Span, facts: Facts) -> None:
+        super().read_tool(span, facts)
+        _failure(span, facts)
+        _permission(span, facts)
+        _own_tool(facts)
+
+
+def _own(attributes: Mapping[str, Any], name: str) -> Any:
+    """The CLI writes its names in events with and without prefix."""
+    return attributes.get(_OWN + name, attributes.get(name))
+
+
+def _permission(span: Span, facts: Facts) -> None:
+    outcome = span.attributes.get(_RESULT)
+    if type(outcome) is not str:
+        return
+    if outcome.startswith("denied"):
+        if outcome == _BY_HUMAN:
+            facts.questions.append(Question(call_id=facts.call_id, answered=True, time=span.start))
+        facts.decisions.append(Decision(False, facts.call_id))
+
+
+def _failure(span: Span, facts: Facts) -> None:
+    for event in span.events:
+        if event.name != _FAILED:
+            continue
+        facts.failed = True
+        facts.error_type = facts.error_type or as_text(event.attributes.get("exception.type"))
+        words = as_text(event.attributes.get("exception.message"))
+        if words is not None:
+            facts.error = clean_error(words, facts.error_type)
+        codes = [value for key, value in event.attributes.items() if key.endswith("error_code")]
+        if "denied" in codes or facts.error_type == "denied":
+            facts.rejected = True
+    code = as_int(span.attributes.get("process.exit.code"))
+    if code:
+        facts.failed = True
+    if facts.failed:
+        facts.error = facts.error or ""
+        facts.hidden.discard("result")
+
+
+def _own_tool(facts: Facts) -> None:
+    name = facts.tool_name
+    if name is None:
+        return
+    facts.tool = COPILOT_CLI.get(name)
+    arguments: Any = facts.arguments if is_object(facts.arguments) else {}
+    if name == "task":
+        facts.delegates_to = as_text(arguments.get("agent_type")) or name
+        facts.background = arguments.get("mode") == "background"
+    elif name == "skill":
+        facts.skill = as_text(arguments.get("skill")) or as_text(arguments.get("name"))
+    elif name in _ASKING and arguments:
+        choices = arguments.get("choices")
+        labels = [as_text(choice) for choice in choices] if is_list(choices) else []
+        facts.questions.append(
+            Question(
+                action=name,
+                input=arguments,
+                prompt=as_text(arguments.get("question")),
+                options=[{"id": label, "label": label} for label in labels if label] or None,
+                call_id=facts.call_id,
+            )
+        )
