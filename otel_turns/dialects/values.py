@@ -58,7 +58,7 @@ LONGEST_PLACEHOLDER = 20
 """No text of more characters is a placeholder."""
 _PLACEHOLDER_STARTS = frozenset("<[_({rR \n")
 _JSON_STARTS = frozenset('{["-0123456789tfn')
-_EXACT_DIGITS = 15
+_EXACT_DIGITS = 17
 _LARGEST_FLOAT = 2.0**53
 _SCALARS = frozenset({str, int, bool, float})
 _ERROR_ENDINGS = (
