@@ -118,6 +118,7 @@ class SpanFeed:
         self._starting = threading.Lock()
         self._working = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._worker: int | None = None
         self._pipeline: Intake | None = None
         self._reader = SpanReader()
         self._open: OrderedDict[int, bytes] = OrderedDict()
@@ -197,7 +198,7 @@ class SpanFeed:
         return self._wait(_Barrier(timeout_s, last=True))
 
     def _wait(self, barrier: _Barrier) -> bool:
-        if self._thread is threading.current_thread():
+        if self._worker == threading.get_ident():
             return False  # a sink that flushes the feed it is fed by would wait for itself
         untouched = self._thread is None and self._queue.empty()
         self._queue.put(barrier)
@@ -225,6 +226,7 @@ class SpanFeed:
             self._starting.release()
 
     def _run(self) -> None:
+        self._worker = threading.get_ident()
         with _suppressed():
             wait: float | None = None
             while True:
@@ -324,7 +326,7 @@ class SpanFeed:
             self._refusals = 0
             try:
                 pipeline.accept(items)
-            except Exception:
+            except BaseException:
                 self._failed += len(items)
                 raise
             self._accepted += len(items)
@@ -359,7 +361,7 @@ class SpanFeed:
             elif left > 0:
                 self._offer(pipeline, insist=True)
                 barrier.kept = pipeline.flush(left)
-        except Exception:
+        except BaseException:  # as in `_telling`
             self._tell("flush", "Turns could not be written", exc_info=True)
         finally:
             barrier.done.set()

@@ -8,7 +8,6 @@ counted.
 
 from __future__ import annotations
 
-import contextlib
 import pkgutil
 from typing import TYPE_CHECKING, Final
 
@@ -48,10 +47,12 @@ class TurnSpanProcessor(SpanProcessor):
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
         """Notes that the span is open. Never raises, never blocks."""
-        with contextlib.suppress(Exception):
+        try:
             context = span.context
             if context is not None and context.trace_flags & _SAMPLED:
                 self._feed.started(context)
+        except Exception:
+            return  # its end will tell
 
     def on_end(self, span: ReadableSpan) -> None:
         """Puts the span into the queue. Never raises, never blocks."""

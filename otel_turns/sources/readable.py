@@ -26,7 +26,7 @@ __all__ = ["MAX_DEPTH", "SpanReader"]
 MAX_DEPTH: Final = 48
 """How deep lists and maps of one attribute may be nested: what protobuf's limit of 100 messages leaves."""
 
-_INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
+_INT_MIN, _INT_MAX, _TIME_MAX = -(2**63), 2**63 - 1, 2**64 - 1
 _IS_REMOTE_KNOWN, _IS_REMOTE = 0x100, 0x200
 
 # What the objects of a span cost in memory beyond its texts, in bytes.
@@ -62,18 +62,20 @@ class SpanReader:
         attributes, size = _attributes(span.attributes)
         size += _SPAN_COST
         events: tuple[SpanEvent, ...] = ()
-        if span.events:
+        sdk_events = span.events
+        if sdk_events:
             read_events: list[SpanEvent] = []
-            for event in span.events:
+            for event in sdk_events:
                 values, cost = _attributes(event.attributes)
                 size += cost + _EVENT_COST
                 time = _time(event.timestamp)
                 read_events.append(SpanEvent(time, _text(event.name), values, event.dropped_attributes))
             events = tuple(read_events)
         links: tuple[SpanLink, ...] = ()
-        if span.links:
+        sdk_links = span.links
+        if sdk_links:
             read_links: list[SpanLink] = []
-            for link in span.links:
+            for link in sdk_links:
                 values, cost = _attributes(link.attributes)
                 size += cost + _LINK_COST
                 trace_id, span_id = link.context.trace_id, link.context.span_id
@@ -139,7 +141,7 @@ def _attributes(source: Mapping[str, Any] | None) -> tuple[dict[str, Any], int]:
     size = len(values) * _VALUE_COST
     odd: list[str] = []
     for key, value in values.items():
-        kind = cast("type[object]", type(value))
+        kind = value.__class__
         if kind is str and value.isascii():
             size += len(value)
         elif kind not in _PLAIN or (kind is int and not _INT_MIN <= value <= _INT_MAX):
@@ -220,6 +222,8 @@ def _text(value: object) -> str:
 
 def _time(value: object) -> int:
     """Nanoseconds; 0 where nothing was given or the value is no time."""
-    if isinstance(value, int | float) and 0 <= value < 2**64:
+    if type(value) is int and 0 <= value <= _TIME_MAX:
+        return value
+    if isinstance(value, (int, float)) and 0 <= value <= _TIME_MAX:
         return int(value)
     return 0
