@@ -145,14 +145,14 @@ def _is_result(part: dict[str, Any]) -> bool:
 
 
 def _untyped(part: dict[str, Any], into: list[Part], notes: Notes) -> None:
-    """Gemini and Bedrock parts, which say what they are by their key."""
+    """Gemini and Bedrock parts, which say what they are by their key. A part of an unknown type says nothing."""
+    if part.get("type") is not None:
+        return
     for key in part:
         reader = _KEYED.get(key)
         if reader is not None:
             reader(part, into, notes)
             return
-    if part.get("type") is not None:
-        return
     if "text" in part:
         _text_block(part, into, notes)
     elif "parts" in part:
