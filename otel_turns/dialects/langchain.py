@@ -20,8 +20,6 @@ from otel_turns.model.facts import (
     MISSING,
     Message,
     Part,
-    Reasoning,
-    Text,
     TokenUsage,
     ToolCall,
     ToolResult,
@@ -278,8 +276,3 @@ def _states(value: Any, depth: int) -> Iterator[dict[str, Any]]:
         for key in ("update", "output", "outputs"):
             if key in value:
                 yield from _states(value[key], depth + 1)
-
-
-def speaks(message: Message) -> bool:
-    """Whether a message says something in words."""
-    return any(isinstance(part, Text | Reasoning) for part in message.parts)

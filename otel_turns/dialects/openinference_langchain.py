@@ -26,7 +26,7 @@ from otel_turns.dialects.messages import Notes
 from otel_turns.dialects.openinference import CONTENT_SWITCH, OpenInference, last_words, token_counts
 from otel_turns.dialects.openinference_messages import as_one_reply, read_indexed
 from otel_turns.dialects.values import as_text, clean_error, is_object, is_placeholder, json_text
-from otel_turns.model.facts import MISSING, Convention, Decision, Facts, Role, ToolCall
+from otel_turns.model.facts import MISSING, Convention, Decision, Facts, Role, ToolCall, ToolResult
 from otel_turns.model.span import Span
 
 __all__ = ["GENERIC_NAMES", "OpenInferenceLangChain", "clean_stack", "middleware_decisions"]
@@ -58,11 +58,8 @@ def clean_stack(message: str | None) -> str | None:
     return clean_error(words if gap else head)
 
 
-def middleware_decisions(results: list[Any]) -> list[Decision]:
-    """Refusals in what the human-in-the-loop middleware gives back:
-
-    a message in place of the call's result.
-    """
+def middleware_decisions(results: list[ToolResult]) -> list[Decision]:
+    """Refusals that the human-in-the-loop middleware gives back: a message in place of a result."""
     return [
         Decision(False, result.id, None, result.result if type(result.result) is str else None)
         for result in results

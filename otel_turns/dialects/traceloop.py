@@ -30,6 +30,7 @@ from otel_turns.model.facts import (
     Facts,
     Question,
     Role,
+    Text,
     TokenUsage,
     ToolCall,
 )
@@ -164,6 +165,7 @@ class Traceloop(GenAI):
 
     def read_inference(self, span: Span, facts: Facts) -> None:
         super().read_inference(span, facts)
+        _drop_cut_json(span, facts)
         if facts.inputs is None or facts.outputs is None:
             inputs, outputs = Notes(), Notes()
             request, reply = read_numbered(span.attributes, inputs, outputs)
@@ -243,6 +245,24 @@ class Traceloop(GenAI):
         get = span.attributes.get
         facts.handoff_from = as_text(get("gen_ai.handoff.from_agent"))
         facts.handoff_to = as_text(get("gen_ai.handoff.to_agent"))
+
+
+def _drop_cut_json(span: Span, facts: Facts) -> None:
+    """A length limit of the SDK cuts the JSON text of messages: what is left is no JSON, and no speech."""
+    for name, side in (("gen_ai.input.messages", "inputs"), ("gen_ai.output.messages", "outputs")):
+        value = span.attributes.get(name)
+        if type(value) is not str or not value.startswith('[{"'):
+            continue
+        messages = facts.inputs if side == "inputs" else facts.outputs
+        kept = [m for m in messages or () if m.parts != [Text(value)]]
+        if len(kept) == len(messages or ()):
+            continue
+        if side == "inputs":
+            facts.inputs = kept or None
+        else:
+            facts.outputs = kept or None
+        facts.hidden.add(side)
+        facts.truncated = True
 
 
 def _asks(facts: Facts) -> bool:
