@@ -11,14 +11,18 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, model_serializer
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from otel_turns.model.facts import MISSING, Missing
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 __all__ = ["MISSING", "JsonObject", "JsonValue", "Maybe", "MaybeJson", "Shape"]
 
@@ -123,8 +127,9 @@ class Shape(BaseModel):
         json_schema_extra=_state_what_holds,
     )
 
-    @model_serializer(mode="wrap")
-    def _leave_out_absent(self, handler: Callable[[Self], dict[str, Any]]) -> dict[str, Any]:
+    # The return type once more, as an object: pydantic 2.10 looks annotations up in the subclass's module.
+    @model_serializer(mode="wrap", return_type=dict[str, Any])
+    def _leave_out_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         written = handler(self)
         for name, field in type(self).model_fields.items():
             if field.default in (None, MISSING) and getattr(self, name) is field.default:
