@@ -111,7 +111,13 @@ class _Stock:
         summary: Summary,
         budget: int,
     ) -> None:
-        self._registry, self._options, self._write, self._summary, self._budget = registry, options, write, summary, budget
+        self._registry, self._options, self._write, self._summary, self._budget = (
+            registry,
+            options,
+            write,
+            summary,
+            budget,
+        )
         self._traces: OrderedDict[bytes | None, list[Item]] = OrderedDict()
         self._size = 0
         self._memory = Memory()
@@ -324,7 +330,11 @@ class Pipeline:
 
     def _join(self, last: bool) -> None:
         """Makes the Turns of all bare traces that are held; those that may still go on wait, unless it is the last call."""
-        told = assemble(self._read(i for story in self._stories.values() for i in story.items), self._options, self._memory)
+        told = assemble(
+            self._read(i for story in self._stories.values() for i in story.items),
+            self._options,
+            self._memory,
+        )
         now = self._clock()
         waiting: set[bytes] = set()
         for one in told:
@@ -398,9 +408,16 @@ def _is_part(reads: Sequence[Read]) -> bool:
 def _remark_settling(otel: dict[str, Any], settled: Settled) -> None:
     issues = otel["evidence"]["issues"]
     if settled.reason == "over_limit":
-        issues.append({"code": "over_limit", "message": "the memory budget was reached before this trace was complete"})
+        issues.append(
+            {"code": "over_limit", "message": "the memory budget was reached before this trace was complete"}
+        )
     if settled.forgotten:
-        issues.append({"code": "late_spans", "message": "spans came after this turn was sent and its earlier spans are no longer held"})
+        issues.append(
+            {
+                "code": "late_spans",
+                "message": "spans came after this turn was sent and its earlier spans are no longer held",
+            }
+        )
     if settled.reason in ("idle", "max_age") and not any(item.local_root for item in settled.items):
         issues.append({"code": "root_missing", "message": "the root of this trace did not come in time"})
     if any(i["code"] in ("over_limit", "late_spans", "root_missing") for i in issues):

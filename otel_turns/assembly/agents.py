@@ -107,7 +107,9 @@ def _join(node: Node, agent: Agent, tool: Node | None, troupe: Cast, handed_to: 
                 known.invocations.append(node)
                 return known
     beside = tool is None and (agent.is_main and not _within(node, agent))
-    speaks = agent.speaks and tool is None and (beside or name in handed_to or node.facts.handoff_to is not None)
+    speaks = (
+        agent.speaks and tool is None and (beside or name in handed_to or node.facts.handoff_to is not None)
+    )
     sub = Agent(node, name, parent=agent, via=tool, speaks=speaks, invocations=[node], depth=agent.depth + 1)
     troupe.subs.append(sub)
     return sub

@@ -45,7 +45,11 @@ class TurnScope:
 
     @property
     def start(self) -> int:
-        return min(n.start for n in (*self.tops, *self.records)) if self.tops or self.records else self.root.start
+        return (
+            min(n.start for n in (*self.tops, *self.records))
+            if self.tops or self.records
+            else self.root.start
+        )
 
 
 def find_turns(forest: Forest) -> list[TurnScope]:
@@ -71,7 +75,9 @@ def find_turns(forest: Forest) -> list[TurnScope]:
                         strays.append(node)
                 turns.extend(made)
         elif loose:
-            if len(group) == 1 and (group[0].role is Role.INFERENCE or all(n.role is Role.TOOL for n in loose)):
+            if len(group) == 1 and (
+                group[0].role is Role.INFERENCE or all(n.role is Role.TOOL for n in loose)
+            ):
                 bare.append(group[0])
             elif all(n.facts.group for n in loose):
                 bare.extend(group)
@@ -145,7 +151,9 @@ def _topmost(root: Node) -> list[Node]:
 
 
 def _is_work(node: Node) -> bool:
-    return any(n.role in (Role.INFERENCE, Role.TOOL, Role.AGENT, Role.HANDOFF) or _tells(n) for n in node.subtree())
+    return any(
+        n.role in (Role.INFERENCE, Role.TOOL, Role.AGENT, Role.HANDOFF) or _tells(n) for n in node.subtree()
+    )
 
 
 def _tells(node: Node) -> bool:
@@ -214,9 +222,9 @@ def _stitched(bare: list[Node], turns: list[TurnScope], epochs: _Epochs) -> list
             runs.append(node)
     for nodes in grouped.values():
         nodes.sort(key=lambda n: n.key)
-        if any(not n.facts.side for top in nodes for n in top.subtree() if n.role is Role.INFERENCE) or not any(
-            n.role is Role.INFERENCE for top in nodes for n in top.subtree()
-        ):
+        if any(
+            not n.facts.side for top in nodes for n in top.subtree() if n.role is Role.INFERENCE
+        ) or not any(n.role is Role.INFERENCE for top in nodes for n in top.subtree()):
             made.append(TurnScope(nodes[0], nodes, stitched=len(nodes) > 1))
     for chain in stitch(n for n in requests if not n.facts.side):
         made.append(TurnScope(chain.nodes[0], list(chain.nodes), stitched=len(chain.nodes) > 1))
@@ -315,7 +323,11 @@ def _continue(turns: list[TurnScope]) -> None:
 def _side_turns(turns: list[TurnScope]) -> None:
     """Side requests alone are no turn: they join the turn of their trace that is nearest, or count in none."""
     for turn in list(turns):
-        work = [n for n in (*turn.nodes(), *turn.records) if n.role in (Role.INFERENCE, Role.TOOL, Role.HANDOFF) or _tells(n)]
+        work = [
+            n
+            for n in (*turn.nodes(), *turn.records)
+            if n.role in (Role.INFERENCE, Role.TOOL, Role.HANDOFF) or _tells(n)
+        ]
         if not work or not all(n.role is Role.INFERENCE and n.facts.side for n in work):
             continue
         turns.remove(turn)

@@ -54,7 +54,9 @@ class Narrative:
             event = self._add(op.agent, Event(payload, op.started, span_id, START, op.index))
             self.starts[id(op)] = self.finishes[id(op)] = event
             return
-        rank, index = (OTHER, _STREAM + op.index) if op.run is None and op.stream is not None else (START, op.index)
+        rank, index = (
+            (OTHER, _STREAM + op.index) if op.run is None and op.stream is not None else (START, op.index)
+        )
         operation: dict[str, Any] = {
             "kind": "tool",
             "name": op.name or "",
@@ -63,7 +65,11 @@ class Narrative:
         if op.tool is not None:
             operation["tool"] = op.tool
         started = Event(
-            {"type": "operation.started", "operationId": op.id, "operation": operation}, op.started, span_id, rank, index
+            {"type": "operation.started", "operationId": op.id, "operation": operation},
+            op.started,
+            span_id,
+            rank,
+            index,
         )
         self.starts[id(op)] = self._add(op.agent, started)
         if op.finished is None:
@@ -73,7 +79,9 @@ class Narrative:
             payload["output"] = op.output
         payload["status"] = op.status
         handed = op.handed.span_id if op.handed is not None and op.run is None else span_id
-        rank, index = (OTHER, _STREAM + op.told_at) if op.run is None and op.told_at is not None else (FINISH, op.index)
+        rank, index = (
+            (OTHER, _STREAM + op.told_at) if op.run is None and op.told_at is not None else (FINISH, op.index)
+        )
         finished = Event(payload, op.finished, handed, rank, index)
         finished.follows(started)
         self.finishes[id(op)] = self._add(op.agent, finished)
@@ -86,7 +94,10 @@ class Narrative:
         if node.facts.remote_url:
             operation["remoteUrl"] = node.facts.remote_url
         started = Event(
-            {"type": "operation.started", "operationId": sub_id, "operation": operation}, node.start, node.span_id, START
+            {"type": "operation.started", "operationId": sub_id, "operation": operation},
+            node.start,
+            node.span_id,
+            START,
         )
         payload: dict[str, Any] = {"type": "operation.finished", "operationId": sub_id, "kind": "subagent"}
         if output is not MISSING:
@@ -101,7 +112,11 @@ class Narrative:
     def delegation(self, op: Operation, name: str, sub_id: str) -> None:
         """A tool that names the agent it reaches, without a span of its own for that agent: both pairs from the one span."""
         start, end = self.starts[id(op)], self.finishes.get(id(op))
-        payload = {"type": "operation.started", "operationId": sub_id, "operation": {"kind": "subagent", "name": name}}
+        payload = {
+            "type": "operation.started",
+            "operationId": sub_id,
+            "operation": {"kind": "subagent", "name": name},
+        }
         inner = self._add(op.agent, Event(payload, start.time, start.span_id, START, op.index))
         inner.follows(start)
         self._delegated[id(op)] = (inner, None)
@@ -134,7 +149,8 @@ class Narrative:
             if heard and told is None:
                 for index, thought in enumerate(reply.thoughts):
                     event = self._add(
-                        reply.agent, Event({"type": "thinking", "text": thought}, time, node.span_id, THINKING, index)
+                        reply.agent,
+                        Event({"type": "thinking", "text": thought}, time, node.span_id, THINKING, index),
                     )
                     event.follows(chain)
                     chain = event
@@ -165,7 +181,9 @@ class Narrative:
             start.follows(before)
             before = start
 
-    def _in_parts(self, reply: Reply, ops: Sequence[Operation], told: str | None, heard: bool) -> Event | None:
+    def _in_parts(
+        self, reply: Reply, ops: Sequence[Operation], told: str | None, heard: bool
+    ) -> Event | None:
         """A reply whose parts stand in the order in which they came, with the runs of its calls between them."""
         node = reply.node
         by_call = {id(c): o for c, o in zip(reply.calls, ops, strict=False)}
@@ -180,7 +198,12 @@ class Narrative:
                     start.follows(chain)
                     ends.append(self.finishes.get(id(op), start))
                 continue
-            if not isinstance(part, Text | Reasoning) or not part.text or not heard or (told and part.text in told):
+            if (
+                not isinstance(part, Text | Reasoning)
+                or not part.text
+                or not heard
+                or (told and part.text in told)
+            ):
                 continue
             following = [by_call[id(p)].started for p in parts[at:] if id(p) in by_call]
             time = min([reply.time, *following])
@@ -225,7 +248,9 @@ class Narrative:
             self._add(agent, event)
             self.first_of_reply.setdefault(id(node), event)
         for time, index, name in speech.skills:
-            self._add(agent, Event({"type": "skill.loaded", "skill": name}, time, node.span_id, OTHER, base + index))
+            self._add(
+                agent, Event({"type": "skill.loaded", "skill": name}, time, node.span_id, OTHER, base + index)
+            )
         for time, index, payload in speech.events:
             self._add(agent, Event(payload, time, node.span_id, OTHER, base + index))
 

@@ -118,7 +118,11 @@ class Operations:
             facts = node.facts
             op = self._find(facts.call_id, facts.other_ids, node)
             if op is None and not facts.call_id:
-                waiting = [o for o in self._candidates(node) if MISSING in (o.input, facts.arguments) or o.input == facts.arguments]
+                waiting = [
+                    o
+                    for o in self._candidates(node)
+                    if MISSING in (o.input, facts.arguments) or o.input == facts.arguments
+                ]
                 op = waiting[0] if waiting else None
             if op is None:
                 op = self._add(Operation(facts.call_id, facts.tool_name, self._cast.main, started=node.start))
@@ -155,13 +159,21 @@ class Operations:
                 if sub.via in op.runs:
                     op.sub = sub
                     if sub.name is None:
-                        sub.name = next((r.facts.delegates_to for r in op.runs if r.facts.delegates_to), op.name)
+                        sub.name = next(
+                            (r.facts.delegates_to for r in op.runs if r.facts.delegates_to), op.name
+                        )
                     return
             return
         assert sub.node is not None
         node = sub.node
-        waiting = [o for o in self.all if o.run is None and o.sub is None and o.started <= node.start and o.agent is not sub]
-        ranked = [(rank, o.started, -o.index, at) for at, o in enumerate(waiting) if (rank := _reaches(o, sub))]
+        waiting = [
+            o
+            for o in self.all
+            if o.run is None and o.sub is None and o.started <= node.start and o.agent is not sub
+        ]
+        ranked = [
+            (rank, o.started, -o.index, at) for at, o in enumerate(waiting) if (rank := _reaches(o, sub))
+        ]
         if not ranked:
             return
         op = waiting[max(ranked)[3]]
@@ -183,11 +195,19 @@ class Operations:
             waiting = [
                 o
                 for o in self.all
-                if o.run is None and o.agent in (agent, self._cast.main) and o.asked is not None and o.asked.start <= node.start
+                if o.run is None
+                and o.agent in (agent, self._cast.main)
+                and o.asked is not None
+                and o.asked.start <= node.start
             ]
             target = facts.handoff_to or (nexts.name if nexts else None)
             ranked = [
-                (_points_to(o, target) or int(o.name == facts.tool_name and o.name is not None), o.started, -o.index, at)
+                (
+                    _points_to(o, target) or int(o.name == facts.tool_name and o.name is not None),
+                    o.started,
+                    -o.index,
+                    at,
+                )
                 for at, o in enumerate(waiting)
             ]
             ranked = [r for r in ranked if r[0]] or (ranked if len(ranked) == 1 else [])
@@ -196,12 +216,16 @@ class Operations:
         if op is None:
             if facts.tool_name is None:
                 return
-            op = self._add(Operation(facts.call_id, facts.tool_name, self._cast.owner[id(node)], facts.arguments))
+            op = self._add(
+                Operation(facts.call_id, facts.tool_name, self._cast.owner[id(node)], facts.arguments)
+            )
         op.run = node
         op.runs.append(node)
         op.transfer = True
 
-    def heard(self, node: Node, call_id: str | None, name: str | None, arguments: Any, time: int, index: int) -> Operation:
+    def heard(
+        self, node: Node, call_id: str | None, name: str | None, arguments: Any, time: int, index: int
+    ) -> Operation:
         """A call that NormalizedEvents tell: it joins the operation of its id, or is one."""
         op = self._find(call_id, (), node) if call_id else None
         if op is not None and op.stream is not None and op.result is not None:
@@ -222,13 +246,19 @@ class Operations:
     ) -> None:
         """A result that NormalizedEvents tell."""
         told = ToolResult(call_id, name, content, failed=not success)
-        open_ones = [o for o in self._by_id.get(call_id, ()) if o.result is None or o.handed is not None and o.stream is None]
+        open_ones = [
+            o
+            for o in self._by_id.get(call_id, ())
+            if o.result is None or o.handed is not None and o.stream is None
+        ]
         if open_ones:
             op = open_ones[0]
             op.result, op.finished, op.handed, op.told_at = told, time, None, index
             op.stream = op.stream or node
             return
-        op = self._add(Operation(call_id, name, self._cast.owner.get(id(node), self._cast.main), started=time))
+        op = self._add(
+            Operation(call_id, name, self._cast.owner.get(id(node), self._cast.main), started=time)
+        )
         op.unstarted, op.stream, op.index = True, node, index
         op.result, op.finished, op.told_at = told, time, index
 
@@ -242,7 +272,13 @@ class Operations:
         """
         for op in self.all:
             self._resolve(op)
-            if op.run is None and op.result is None and op.asked is not None and gives_spans and not op.questioned:
+            if (
+                op.run is None
+                and op.result is None
+                and op.asked is not None
+                and gives_spans
+                and not op.questioned
+            ):
                 self._answer_unseen(op)
             waited = op.paused or (op.questioned and op.run is None)
             if waited and op.result is not None and gives_spans:
@@ -272,7 +308,9 @@ class Operations:
         """A call that never ran, though its agent went on: it was answered by an error that nobody shows (an unknown tool)."""
         assert op.asked is not None
         following = [
-            n for n in op.agent.requests if n.start >= op.asked.node.end and n is not op.asked.node and not n.facts.side
+            n
+            for n in op.agent.requests
+            if n.start >= op.asked.node.end and n is not op.asked.node and not n.facts.side
         ]
         if following and not op.transfer and op.sub is None:
             op.handed = following[0]
@@ -313,7 +351,9 @@ class Operations:
                 return True
         if found:
             # the same id again after its finish: a retry, or a client that numbers its calls anew
-            self._take(self._add(Operation(facts.call_id, facts.tool_name, self._cast.owner[id(node)])), node, "id")
+            self._take(
+                self._add(Operation(facts.call_id, facts.tool_name, self._cast.owner[id(node)])), node, "id"
+            )
             return True
         return False
 
@@ -328,7 +368,14 @@ class Operations:
         elif op.run.facts.paused:
             paused = op.run
             op.run = node
-            supplement(node.facts, Facts(paused.facts.convention, arguments=paused.facts.arguments, tool_name=paused.facts.tool_name))
+            supplement(
+                node.facts,
+                Facts(
+                    paused.facts.convention,
+                    arguments=paused.facts.arguments,
+                    tool_name=paused.facts.tool_name,
+                ),
+            )
         elif not op.run.encloses(node) and node.encloses(op.run):
             supplement(node.facts, op.run.facts)
             op.run = node
@@ -398,7 +445,9 @@ class Operations:
 
     def _run_alone(self, node: Node) -> None:
         facts = node.facts
-        op = self._add(Operation(facts.call_id, facts.tool_name, self._cast.owner[id(node)], started=node.start))
+        op = self._add(
+            Operation(facts.call_id, facts.tool_name, self._cast.owner[id(node)], started=node.start)
+        )
         self._take(op, node, "")
 
     def _hand_over(self, node: Node) -> None:
@@ -416,8 +465,14 @@ class Operations:
             self.data = value
 
     def _answered(self, result: ToolResult, handed: Handed) -> Operation | None:
-        found = [o for i in (result.id, *result.other_ids) if i for o in self._by_id.get(i, ()) if o in self.all]
-        before = [o for o in found if o.started <= handed.node.start or o.asked is not None and o.asked.start < handed.node.start]
+        found = [
+            o for i in (result.id, *result.other_ids) if i for o in self._by_id.get(i, ()) if o in self.all
+        ]
+        before = [
+            o
+            for o in found
+            if o.started <= handed.node.start or o.asked is not None and o.asked.start < handed.node.start
+        ]
         open_ones = [o for o in before if o.result is None]
         if open_ones:
             return open_ones[-1]
@@ -428,7 +483,10 @@ class Operations:
         waiting = [
             o
             for o in self.all
-            if o.result is None and o.asked is not None and o.agent is handed.agent and o.asked.start < handed.node.start
+            if o.result is None
+            and o.asked is not None
+            and o.agent is handed.agent
+            and o.asked.start < handed.node.start
             and (o.run is None or not o.run.facts.call_id)
             and (o.id is None or all(r.id != o.id for r in handed.results))
         ]
@@ -449,7 +507,9 @@ class Operations:
         self._finish(waiting[0], result, handed.node, handed.node.start)
         return True
 
-    def _prove(self, result: ToolResult, handed: Handed, gives_spans: bool, remembered: dict[str, bool]) -> None:
+    def _prove(
+        self, result: ToolResult, handed: Handed, gives_spans: bool, remembered: dict[str, bool]
+    ) -> None:
         """A result whose call nobody saw in this turn still proves the call."""
         if not handed.first and any(o.result is not None and o.ids & {result.id or ""} for o in self.all):
             return
@@ -569,7 +629,9 @@ def _points_to(op: Operation, name: str | None) -> int:
     other = _plain(name)
     if mine == other:
         return 4
-    if isinstance(op.input, dict) and any(isinstance(v, str) and _plain(v) == other for v in op.input.values()):
+    if isinstance(op.input, dict) and any(
+        isinstance(v, str) and _plain(v) == other for v in op.input.values()
+    ):
         return 3
     return 2 if other and other in mine else 0
 

@@ -22,7 +22,9 @@ class Event:
 
     __slots__ = ("after", "index", "payload", "rank", "span_id", "time")
 
-    def __init__(self, payload: dict[str, Any], time: int, span_id: bytes, rank: int = 5, index: int = 0) -> None:
+    def __init__(
+        self, payload: dict[str, Any], time: int, span_id: bytes, rank: int = 5, index: int = 0
+    ) -> None:
         self.payload = payload
         self.time = time
         self.span_id = span_id

@@ -76,7 +76,9 @@ def read_replies(agent: Agent, inner: set[int]) -> tuple[list[Reply], list[Hande
             _recover(known, news, before)
             results = [p for m in news for p in m.parts if isinstance(p, ToolResult)]
             if results:
-                asked = {p.id: p for m in facts.inputs or () for p in m.parts if isinstance(p, ToolCall) and p.id}
+                asked = {
+                    p.id: p for m in facts.inputs or () for p in m.parts if isinstance(p, ToolCall) and p.id
+                }
                 handed.append(Handed(node, agent, results, before is None, asked))
             said_to.extend(p.text for m in news if m.role == "user" for p in m.parts if isinstance(p, Text))
         parts = [p for m in facts.outputs or () for p in m.parts]

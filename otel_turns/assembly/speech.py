@@ -63,7 +63,9 @@ class Speech:
     results: list[Result] = field(default_factory=list[Result])
     skills: list[tuple[int, int, str]] = field(default_factory=list[tuple[int, int, str]])
     errors: list[tuple[int, int, str]] = field(default_factory=list[tuple[int, int, str]])
-    events: list[tuple[int, int, dict[str, Any]]] = field(default_factory=list[tuple[int, int, dict[str, Any]]])
+    events: list[tuple[int, int, dict[str, Any]]] = field(
+        default_factory=list[tuple[int, int, dict[str, Any]]]
+    )
     annotations: list[tuple[int, dict[str, Any]]] = field(default_factory=list[tuple[int, dict[str, Any]]])
     usage: TokenUsage | None = None
     done: bool = False
@@ -97,10 +99,14 @@ class _Fold:
         for _, (call_id, name, pieces, time, index) in sorted(self.deltas.items()):
             if call_id or name:
                 arguments, bad = _parse("".join(pieces))
-                self.speech.calls.append(Call(call_id, name, arguments, time, index, unparsable=bad, broken=True))
+                self.speech.calls.append(
+                    Call(call_id, name, arguments, time, index, unparsable=bad, broken=True)
+                )
         self.deltas.clear()
 
-    def delta(self, kind: Literal["message", "thinking"], source: str, text: str, time: int, index: int) -> None:
+    def delta(
+        self, kind: Literal["message", "thinking"], source: str, text: str, time: int, index: int
+    ) -> None:
         if not text:
             return
         if self.open is not None and self.open.source == source:
@@ -156,7 +162,9 @@ class _Fold:
                 self.speech.events.append((time, index, made))
                 self.open = None
         else:
-            self.speech.annotations.append((time, {"type": "custom", "source": event.source, "event_name": name, "payload": payload}))
+            self.speech.annotations.append(
+                (time, {"type": "custom", "source": event.source, "event_name": name, "payload": payload})
+            )
 
 
 def _direct(name: str, payload: Any) -> dict[str, Any] | None:
@@ -220,7 +228,9 @@ def fold(node: Node) -> Speech:
                 speech.calls.append(Call(event.id, event.name, arguments, time, index, unparsable=bad))
                 folding.open = None
             case n.ToolResult():
-                speech.results.append(Result(event.id, event.name, _content(event.content), event.success, time, index))
+                speech.results.append(
+                    Result(event.id, event.name, _content(event.content), event.success, time, index)
+                )
                 folding.open = None
             case n.Usage():
                 folding.usage(event)
@@ -239,10 +249,20 @@ def fold(node: Node) -> Speech:
                 speech.annotations.append((time, {"type": "citation.added", "citation": event.citation}))
             case n.MemoryUpdate():
                 speech.annotations.append(
-                    (time, {"type": "memory.update", "key": event.key, "value": event.value, "operation": event.operation})
+                    (
+                        time,
+                        {
+                            "type": "memory.update",
+                            "key": event.key,
+                            "value": event.value,
+                            "operation": event.operation,
+                        },
+                    )
                 )
             case n.SandboxOutput():
-                speech.annotations.append((time, {"type": "sandbox.output", "stream": event.stream, "data": event.data}))
+                speech.annotations.append(
+                    (time, {"type": "sandbox.output", "stream": event.stream, "data": event.data})
+                )
             case _:
                 pass
     folding.break_off()

@@ -50,7 +50,10 @@ def find_failures(
     found = [
         Failure(r.node, r.node.facts.error, False)
         for r in asks
-        if r.node.facts.failed and not r.parts and not r.node.facts.side and r.node is not (failures[0].node if failures else None)
+        if r.node.facts.failed
+        and not r.parts
+        and not r.node.facts.side
+        and r.node is not (failures[0].node if failures else None)
     ]
     out: list[Failure] = []
     for failure in found:
@@ -75,7 +78,9 @@ def _shell(root: Node, troupe: Cast) -> list[Node]:
     return [n for n in shell if n.role in (Role.AGENT, Role.WORKFLOW, Role.STEP, Role.NOTHING)]
 
 
-def _spread(fatal: Node, tool_errors: Sequence[str | None], last: Reply | None, operations: Sequence[Operation]) -> bool:
+def _spread(
+    fatal: Node, tool_errors: Sequence[str | None], last: Reply | None, operations: Sequence[Operation]
+) -> bool:
     """An error that only spread: a tool's failure copied upwards, while the model went on and answered."""
     if last is None or last.node.facts.failed and not last.parts:
         return False
@@ -92,7 +97,9 @@ def _is_dead(last: Reply, nodes: Sequence[Node]) -> bool:
     return not any(n.role is Role.TOOL and n.start > last.node.end for n in nodes)
 
 
-def _words(fatal: Node, outer: Sequence[Node], replies: Sequence[Reply], tool_errors: Sequence[str | None]) -> str | None:
+def _words(
+    fatal: Node, outer: Sequence[Node], replies: Sequence[Reply], tool_errors: Sequence[str | None]
+) -> str | None:
     """The message, as the outermost span that has words says it."""
     for node in outer:
         if node.facts.failed and node.facts.error:

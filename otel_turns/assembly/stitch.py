@@ -67,7 +67,11 @@ def tail_results(messages: Sequence[Message] | None) -> list[ToolResult]:
 
 def adds_user_message(messages: Sequence[Message] | None) -> bool:
     """Whether a request ends in words of the user."""
-    return bool(messages) and messages[-1].role == "user" and any(isinstance(p, Text) for p in messages[-1].parts)
+    return (
+        bool(messages)
+        and messages[-1].role == "user"
+        and any(isinstance(p, Text) for p in messages[-1].parts)
+    )
 
 
 def repeats(history: Sequence[Message], request: Sequence[Message]) -> bool:
@@ -147,7 +151,8 @@ def _same_calls(pending: Sequence[ToolCall], inputs: Sequence[Message]) -> bool:
     """Whether the request repeats the pending calls, by name and arguments."""
     told = [part for message in inputs for part in message.parts if isinstance(part, ToolCall)]
     return bool(pending) and all(
-        any(c.name == t.name and (c.arguments == t.arguments or t.arguments is MISSING) for t in told) for c in pending
+        any(c.name == t.name and (c.arguments == t.arguments or t.arguments is MISSING) for t in told)
+        for c in pending
     )
 
 

@@ -50,4 +50,6 @@ def may_go_on(scope: TurnScope) -> bool:
     if not requests:
         return bool(scope.tops) and all(n.role is Role.TOOL for n in scope.tops)
     last = max(requests, key=lambda n: n.key)
-    return last.facts.outputs is None or any(isinstance(p, ToolCall) for m in last.facts.outputs for p in m.parts)
+    return last.facts.outputs is None or any(
+        isinstance(p, ToolCall) for m in last.facts.outputs for p in m.parts
+    )

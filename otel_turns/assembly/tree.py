@@ -217,7 +217,11 @@ def fill(node: Node, record: Node) -> None:
 
 def fuller(facts: Facts, more: Facts) -> None:
     """Of two tellings of one reply, the one that tells more."""
-    if facts.outputs is not None and more.outputs is not None and len(said(more.outputs)) > len(said(facts.outputs)):
+    if (
+        facts.outputs is not None
+        and more.outputs is not None
+        and len(said(more.outputs)) > len(said(facts.outputs))
+    ):
         facts.outputs = more.outputs
 
 
@@ -235,7 +239,9 @@ def _nearest_span(forest: Forest, record: Node) -> Node | None:
         for word in ("group", "session_id"):
             value = getattr(facts, word)
             if value is not None:
-                below = [n for n in forest.nodes() if n.role is facts.role and getattr(n.facts, word) == value]
+                below = [
+                    n for n in forest.nodes() if n.role is facts.role and getattr(n.facts, word) == value
+                ]
             if below:
                 break
     return _choose(record, below)
@@ -261,7 +267,9 @@ def _choose(record: Node, nodes: list[Node]) -> Node | None:
             if n.facts.tool_name in (None, facts.tool_name)
             and (MISSING in (n.facts.arguments, facts.arguments) or n.facts.arguments == facts.arguments)
         ]
-        fitting = [n for n in fitting if not any(a.role is Role.TOOL and not a.is_span for a in n.absorbed)] or fitting
+        fitting = [
+            n for n in fitting if not any(a.role is Role.TOOL and not a.is_span for a in n.absorbed)
+        ] or fitting
     if not fitting:
         return None
     enclosing = [n for n in fitting if n.start <= record.end <= n.end]
@@ -290,7 +298,20 @@ def _joined(parts: list[Facts]) -> Facts:
     return whole
 
 
-_OWN = {"convention", "role", "supplements", "hidden", "cut", "marks", "questions", "decisions", "normalized", "began", "sequence", "requests"}
+_OWN = {
+    "convention",
+    "role",
+    "supplements",
+    "hidden",
+    "cut",
+    "marks",
+    "questions",
+    "decisions",
+    "normalized",
+    "began",
+    "sequence",
+    "requests",
+}
 _FILLABLE = tuple(f.name for f in fields(Facts) if f.name not in _OWN)
 
 
@@ -393,7 +414,11 @@ def _shift_clocks(forest: Forest) -> None:
         while stack:
             node = stack.pop()
             parent = node.parent
-            if parent is not None and node.resource is not parent.resource and node.resource != parent.resource:
+            if (
+                parent is not None
+                and node.resource is not parent.resource
+                and node.resource != parent.resource
+            ):
                 delta = _into_window(node, parent)
                 if delta:
                     for one in node.subtree():
@@ -541,10 +566,16 @@ def _same_request(outer: Node, inner: Node) -> bool:
     a, b = outer.facts.response_id, inner.facts.response_id
     if a and b:
         return a == b
-    if outer.facts.outputs is not None and inner.facts.outputs is not None and outer.scope_name == inner.scope_name:
+    if (
+        outer.facts.outputs is not None
+        and inner.facts.outputs is not None
+        and outer.scope_name == inner.scope_name
+    ):
         one, two = said(outer.facts.outputs), said(inner.facts.outputs)
         return all(part in two for part in one) or all(part in one for part in two)
-    return sum(1 for n in outer.below() if n.role is Role.INFERENCE and not _between(outer, n)) <= 1 or a is None
+    return (
+        sum(1 for n in outer.below() if n.role is Role.INFERENCE and not _between(outer, n)) <= 1 or a is None
+    )
 
 
 def _between(outer: Node, inner: Node) -> bool:

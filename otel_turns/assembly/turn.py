@@ -43,7 +43,11 @@ class Memory:
 
     def pending(self, session: str | None) -> dict[str, bool]:
         """Pending calls of the session, and of turns without one."""
-        return {call: asked for (one, call), asked in self._pending.items() if one == session or one is None or session is None}
+        return {
+            call: asked
+            for (one, call), asked in self._pending.items()
+            if one == session or one is None or session is None
+        }
 
 
 class _Making:
@@ -76,7 +80,11 @@ class _Making:
 
     @property
     def gives_spans(self) -> bool:
-        return any(n.facts.convention.runs_have_spans for n in self.nodes if n.role in (Role.AGENT, Role.INFERENCE, Role.TOOL))
+        return any(
+            n.facts.convention.runs_have_spans
+            for n in self.nodes
+            if n.role in (Role.AGENT, Role.INFERENCE, Role.TOOL)
+        )
 
 
 def assemble_turn(scope: TurnScope, options: AssemblyOptions, memory: Memory) -> dict[str, Any] | None:
@@ -173,7 +181,10 @@ def _hear_calls(making: _Making) -> None:
             op.unparsable = op.unparsable or call.unparsable
             if call.broken:
                 making.remarks.add(
-                    "truncated_value", "the stream of this call broke off before it was complete", node.span_id, call.id
+                    "truncated_value",
+                    "the stream of this call broke off before it was complete",
+                    node.span_id,
+                    call.id,
                 )
 
 
@@ -183,7 +194,9 @@ def _hear_results(making: _Making) -> None:
         if speech is None:
             continue
         for result in speech.results:
-            making.ops.heard_result(node, result.id, result.name, result.content, result.success, result.time, result.index)
+            making.ops.heard_result(
+                node, result.id, result.name, result.content, result.success, result.time, result.index
+            )
 
 
 def _ask_by_agents(making: _Making) -> None:
@@ -307,7 +320,13 @@ def _tell(making: _Making) -> bool:
 def _fill_output(op: Operation) -> None:
     if op.output is MISSING and op.sub is not None:
         op.output = _answer_of(op.sub)
-    if op.output is MISSING and op.sub is None and op.run is not None and op.run.facts.delegates_to and not op.failed:
+    if (
+        op.output is MISSING
+        and op.sub is None
+        and op.run is not None
+        and op.run.facts.delegates_to
+        and not op.failed
+    ):
         op.output = _inner_answer(op.run)
     if op.output is MISSING and op.status in ("failed", "rejected") and op.error:
         op.output = op.error
@@ -373,7 +392,9 @@ def _tell_subagents(making: _Making) -> None:
     for op in making.ops.all:
         reached = op.run.facts.delegates_to if op.run is not None else None
         if reached and op.sub is None:
-            sub_id = f"agent:{op.run.span_id.hex()}" if op.run is not None and op.run.span_id else f"agent:{op.id}"
+            sub_id = (
+                f"agent:{op.run.span_id.hex()}" if op.run is not None and op.run.span_id else f"agent:{op.id}"
+            )
             making.narrative.delegation(op, reached, sub_id)
 
 
@@ -407,7 +428,9 @@ def _typed_answer(making: _Making) -> Reply | None:
         if isinstance(value, dict | list):
             making.data = value
             return last
-        making.remarks.add("unparsable_json", "the typed answer is no JSON; it stands as text", last.node.span_id)
+        making.remarks.add(
+            "unparsable_json", "the typed answer is no JSON; it stands as text", last.node.span_id
+        )
     return None
 
 
@@ -424,14 +447,20 @@ def _tell_final_words(making: _Making) -> None:
     for agent in making.cast.agents:
         if not agent.speaks:
             continue
-        nodes = agent.invocations or ([making.scope.root] if agent.is_main and making.scope.root.is_span else [])
+        nodes = agent.invocations or (
+            [making.scope.root] if agent.is_main and making.scope.root.is_span else []
+        )
         if agent.is_main and making.scope.root not in nodes and not any(n.facts.outputs for n in nodes):
             nodes = [*nodes, making.scope.root]
         for node in nodes:
             text = _text(node.facts.outputs)
             if not text or not text.strip() or making.data is not MISSING and _parsed(text) == making.data:
                 continue
-            if agent.is_main and any(n.facts.structured for n in nodes) and isinstance(_parsed(text), dict | list):
+            if (
+                agent.is_main
+                and any(n.facts.structured for n in nodes)
+                and isinstance(_parsed(text), dict | list)
+            ):
                 making.data = _parsed(text)
                 continue
             mine = [r for r in making.replies if r.agent is agent and not r.silent and not r.node.facts.side]
@@ -460,14 +489,19 @@ def _tell_questions(making: _Making) -> bool:
             told.append((key, question))
             if not question.prompt and op is not None:
                 question.prompt = next((r.facts.prompt for r in op.runs if r.facts.prompt), None)
-            answered = bool(question.answered) or (op is not None and op.finished is not None and (not op.paused or op.result is not None))
+            answered = bool(question.answered) or (
+                op is not None and op.finished is not None and (not op.paused or op.result is not None)
+            )
             making.narrative.question(question, op, node, answered)
             open_questions = open_questions or not answered
     for speech in making.speeches.values():
         for _, _, payload in speech.events:
             if payload["type"] == "input.requested":
                 request = payload["request"]
-                op = next((o for o in making.ops.all if o.finished is not None and o.name == request.get("action")), None)
+                op = next(
+                    (o for o in making.ops.all if o.finished is not None and o.name == request.get("action")),
+                    None,
+                )
                 open_questions = open_questions or op is None
     if open_questions:
         return True
@@ -483,7 +517,9 @@ def _asked_about(making: _Making, question: Question, node: Node) -> Operation |
         return around
     if question.action:
         open_ones = [o for o in ops if o.name == question.action and (o.finished is None or o.paused)]
-        fitting = [o for o in open_ones if question.input is MISSING or o.input == question.input] or open_ones
+        fitting = [
+            o for o in open_ones if question.input is MISSING or o.input == question.input
+        ] or open_ones
         if fitting:
             return fitting[0]
     return None
@@ -527,7 +563,11 @@ def _tell_errors(making: _Making, failures: list[Failure]) -> bool:
         message = failure.message
         if not message:
             if failure.fatal:
-                making.remarks.add("content_not_captured", "the error that ended the turn has no message", failure.node.span_id)
+                making.remarks.add(
+                    "content_not_captured",
+                    "the error that ended the turn has no message",
+                    failure.node.span_id,
+                )
             continue
         if any(message in t or t in message for t in told):
             continue
@@ -549,11 +589,22 @@ def _remark(making: _Making, status: str, usage: dict[str, Any] | None, partial:
         _remark_operation(making, op, status)
     for reply in making.replies:
         facts = reply.node.facts
-        if reply.captured or facts.side or (facts.failed and not reply.parts) or id(reply.node) in making.speeches:
+        if (
+            reply.captured
+            or facts.side
+            or (facts.failed and not reply.parts)
+            or id(reply.node) in making.speeches
+        ):
             continue
-        remarks.add("content_not_captured", _switch(facts, "the reply of this request was not captured"), reply.node.span_id)
+        remarks.add(
+            "content_not_captured",
+            _switch(facts, "the reply of this request was not captured"),
+            reply.node.span_id,
+        )
     for agent in partial:
-        remarks.add("usage_partial", "the agent's own total is more than its requests account for", _id_of(agent))
+        remarks.add(
+            "usage_partial", "the agent's own total is more than its requests account for", _id_of(agent)
+        )
     _remark_usage(making, usage, status)
     _remark_text(making)
 
@@ -561,23 +612,37 @@ def _remark(making: _Making, status: str, usage: dict[str, Any] | None, partial:
 def _remark_span(making: _Making, node: Node) -> None:
     remarks, source = making.remarks, node.source
     if node.shifted:
-        remarks.add("clock_skew", "the span lay outside its caller's time and was shifted into it", node.span_id)
+        remarks.add(
+            "clock_skew", "the span lay outside its caller's time and was shifted into it", node.span_id
+        )
     for mark in node.facts.marks:
         if mark.kind == "malformed":
             remarks.add("malformed_event", str(mark.value), node.span_id)
     if node.facts.unread:
-        remarks.add("unread_spans", "this span looks like agent work, and no convention reads it", node.span_id)
+        remarks.add(
+            "unread_spans", "this span looks like agent work, and no convention reads it", node.span_id
+        )
     if isinstance(source, Span):
         if source.dropped_events:
-            remarks.add("span_events_dropped", f"{source.dropped_events} span events were dropped by the SDK", node.span_id)
+            remarks.add(
+                "span_events_dropped",
+                f"{source.dropped_events} span events were dropped by the SDK",
+                node.span_id,
+            )
         if source.dropped_attributes:
-            remarks.add("attributes_dropped", f"{source.dropped_attributes} attributes were dropped by the SDK", node.span_id)
+            remarks.add(
+                "attributes_dropped",
+                f"{source.dropped_attributes} attributes were dropped by the SDK",
+                node.span_id,
+            )
         if not source.end and node is making.scope.root:
             remarks.add("root_unfinished", "the root of the turn never ended", node.span_id)
     if node.facts.truncated:
         remarks.add("truncated_value", "a value was cut by a length limit of the SDK", node.span_id)
     if node.facts.unparsable and node.role is not Role.TOOL:
-        remarks.add("unparsable_json", "a value that should be JSON is not; what can be read is used", node.span_id)
+        remarks.add(
+            "unparsable_json", "a value that should be JSON is not; what can be read is used", node.span_id
+        )
 
 
 def _remark_operation(making: _Making, op: Operation, status: str) -> None:
@@ -586,28 +651,50 @@ def _remark_operation(making: _Making, op: Operation, status: str) -> None:
     span_id = node.span_id if node is not None else None
     facts = node.facts if node is not None else None
     if op.synthetic:
-        remarks.add("synthetic_operation_id", "no witness names this call; its id was made from its span", span_id, op.id)
+        remarks.add(
+            "synthetic_operation_id",
+            "no witness names this call; its id was made from its span",
+            span_id,
+            op.id,
+        )
     if op.unparsable:
         remarks.add("unparsable_json", "the arguments are no JSON; they stand as text", span_id, op.id)
     if op.input is MISSING and op.skill is None:
         if op.unstarted:
             remarks.add("operation_unstarted", "only the result of this call was seen", span_id, op.id)
         else:
-            remarks.add("content_not_captured", _switch(facts, "the arguments of this call were not captured"), span_id, op.id)
+            remarks.add(
+                "content_not_captured",
+                _switch(facts, "the arguments of this call were not captured"),
+                span_id,
+                op.id,
+            )
     elif op.unstarted:
-        remarks.add("operation_unstarted", "only the result of this call was seen; its input is from the history", span_id, op.id)
+        remarks.add(
+            "operation_unstarted",
+            "only the result of this call was seen; its input is from the history",
+            span_id,
+            op.id,
+        )
     if op.finished is None:
-        asked = any(q.call_id in op.ids or q.action == op.name for n in making.every for q in n.facts.questions)
-        if not (status == "waiting" and asked):
-            remarks.add("operation_unfinished", "nothing shows that this call ran or was answered", span_id, op.id)
+        if status == "waiting" and op.questioned:
+            remarks.add("operation_unfinished", "this call waits for a human", span_id, op.id, expected=True)
+        else:
+            remarks.add(
+                "operation_unfinished", "nothing shows that this call ran or was answered", span_id, op.id
+            )
     elif op.output is MISSING and not op.transfer and op.skill is None:
-        remarks.add("content_not_captured", _switch(facts, "the result of this call was not captured"), span_id, op.id)
+        remarks.add(
+            "content_not_captured", _switch(facts, "the result of this call was not captured"), span_id, op.id
+        )
 
 
 def _remark_usage(making: _Making, usage: dict[str, Any] | None, status: str) -> None:
     remarks, root = making.remarks, making.scope.root
     if usage is None or "inputTokens" not in usage or "outputTokens" not in usage:
-        silent = usage is not None and all(r.node.facts.failed for r in making.replies) and bool(making.replies)
+        silent = (
+            usage is not None and all(r.node.facts.failed for r in making.replies) and bool(making.replies)
+        )
         if not silent:
             remarks.add("usage_partial", "no span reports the tokens of this turn", root.span_id)
         return
@@ -631,7 +718,9 @@ def _remark_text(making: _Making) -> None:
         if any(making.cast.owner.get(k) is agent for k in making.speeches):
             continue
         making.remarks.add(
-            "content_not_captured", "no request to a model was seen below this agent: what it said between its calls is unknown", node.span_id
+            "content_not_captured",
+            "no request to a model was seen below this agent: what it said between its calls is unknown",
+            node.span_id,
         )
 
 
@@ -654,7 +743,9 @@ def _remember(making: _Making, status: str) -> None:
 # --- the record ---------------------------------------------------------------------------------------------------------
 
 
-def _record(making: _Making, events: list[Event], status: str, usage: dict[str, Any] | None) -> dict[str, Any]:
+def _record(
+    making: _Making, events: list[Event], status: str, usage: dict[str, Any] | None
+) -> dict[str, Any]:
     record: dict[str, Any] = {"events": [e.payload for e in events]}
     if making.data is not MISSING:
         record["data"] = making.data
@@ -677,7 +768,11 @@ def _otel(making: _Making, events: list[Event]) -> dict[str, Any]:
         otel["sessionId"] = making.session
     main = making.cast.main
     facts = main.node.facts if main.node is not None else root.facts
-    agent = {k: v for k, v in (("name", facts.agent_name), ("id", facts.agent_id), ("version", facts.agent_version)) if v}
+    agent = {
+        k: v
+        for k, v in (("name", facts.agent_name), ("id", facts.agent_id), ("version", facts.agent_version))
+        if v
+    }
     if agent:
         otel["agent"] = agent
     service = root.resource.service
@@ -688,7 +783,9 @@ def _otel(making: _Making, events: list[Event]) -> dict[str, Any]:
     otel["endTimeUnixNano"] = str(max(n.end for n in nodes) if nodes else root.end)
     otel["eventTimes"] = [str(e.time) for e in events]
     otel["eventSpans"] = [e.span_id.hex() for e in events]
-    otel["conventions"] = sorted({n.facts.convention.name for n in nodes if n.facts.convention.name and n.role is not Role.STEP})
+    otel["conventions"] = sorted(
+        {n.facts.convention.name for n in nodes if n.facts.convention.name and n.role is not Role.STEP}
+    )
     annotations = sorted(
         (
             (time, node.span_id.hex(), index, value)
@@ -698,7 +795,9 @@ def _otel(making: _Making, events: list[Event]) -> dict[str, Any]:
         key=lambda a: a[:3],
     )
     if annotations:
-        otel["annotations"] = [{**value, "time": str(time), "spanId": span} for time, span, _, value in annotations]
+        otel["annotations"] = [
+            {**value, "time": str(time), "spanId": span} for time, span, _, value in annotations
+        ]
     otel["evidence"] = making.remarks.member()
     return otel
 

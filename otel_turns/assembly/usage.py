@@ -48,13 +48,24 @@ def count_usage(
         claimed = _claimed(agent)
         if not own and claimed is not None:
             _add(own, claimed, None, "reported")
-        elif claimed is not None and own and basis == "reported" and _less(own, claimed) and not _with_subs(agent, troupe, claimed):
+        elif (
+            claimed is not None
+            and own
+            and basis == "reported"
+            and _less(own, claimed)
+            and not _with_subs(agent, troupe, claimed)
+        ):
             partial.append(agent)
         for name, wire in _WIRE:
             value = getattr(own, name)
             if value is not None:
                 total[wire] = total.get(wire, 0) + value
-    if not total and wrapper is not None and wrapper.facts.usage and not wrapper.facts.convention.usage_accumulates:
+    if (
+        not total
+        and wrapper is not None
+        and wrapper.facts.usage
+        and not wrapper.facts.convention.usage_accumulates
+    ):
         for name, wire in _WIRE:
             value = getattr(wrapper.facts.usage, name)
             if value is not None:
@@ -78,7 +89,8 @@ def _claimed(agent: Agent) -> TokenUsage | None:
 def _less(own: TokenUsage, claimed: TokenUsage) -> bool:
     """Whether the requests that were seen account for less than the agent says."""
     return any(
-        getattr(claimed, name) is not None and (getattr(own, name) or 0) < getattr(claimed, name) for name in ("input", "output")
+        getattr(claimed, name) is not None and (getattr(own, name) or 0) < getattr(claimed, name)
+        for name in ("input", "output")
     )
 
 
