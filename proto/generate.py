@@ -1,8 +1,9 @@
 """Writes `otel_turns/model/pb/` from `otel_turns/v1/turn.proto`.
 
-Run it in an environment of its own that holds grpcio-tools 1.63.2: newer generators write code that only their own and
-the next major version of the protobuf runtime accept, and this package accepts every runtime from 5.29 on. Whether the
-generated code still says what the .proto file says is checked by a test, with any version of the generator.
+Run it in an environment of its own that holds grpcio-tools 1.63.2: newer generators write code that only
+their own and the next major version of the protobuf runtime accept, and this package accepts every runtime
+from 5.29 on. Whether the generated code still says what the .proto file says is checked by a test, with any
+version of the generator.
 
     python -m venv /tmp/pb && /tmp/pb/bin/pip install grpcio-tools==1.63.2 "setuptools<80"
     /tmp/pb/bin/python proto/generate.py

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -14,6 +15,7 @@ from otel_turns.model.turn import MISSING, StreamEvent, Turn
 from tests.model.examples import EVENTS, TURN, USAGE, turn
 from tests.model.strategies import turns
 
+CORPUS = Path(__file__).parents[1] / "corpus"
 ANY_EVENT: TypeAdapter[Any] = TypeAdapter(StreamEvent)
 CLASSES = {
     "message": t.MessageEvent,
@@ -232,6 +234,19 @@ def test_errors_show_no_content() -> None:
     with pytest.raises(ValidationError) as caught:
         Turn.model_validate(turn({**EVENTS["message"], "text": {"secret": 5}}))
     assert "secret" not in str(caught.value)
+
+
+def test_each_turn_of_the_corpus_comes_back_unchanged() -> None:
+    """The truth of recorded traffic was written by hand and by script, and not by these types."""
+    found = [
+        truth
+        for path in sorted(CORPUS.glob("*.truth.json"))
+        for truth in json.loads(path.read_bytes())["turns"]
+    ]
+    assert len(found) > 100
+    for truth in found:
+        wanted = {name: truth[name] for name in ("events", "data", "status", "usage") if name in truth}
+        assert Turn.model_validate_json(json.dumps(wanted)).to_dict() == wanted
 
 
 @given(turns)
