@@ -145,7 +145,7 @@ def _is_result(part: dict[str, Any]) -> bool:
 
 
 def _untyped(part: dict[str, Any], into: list[Part], notes: Notes) -> None:
-    """Gemini and Bedrock parts, which say what they are by their key. A part of an unknown type says nothing."""
+    """Gemini and Bedrock parts, which say what they are by their key. Any other typed part says nothing."""
     if part.get("type") is not None:
         return
     for key in part:
