@@ -51,6 +51,9 @@ BUILT_IN: tuple[str, ...] = (
     "otel_turns.dialects.claude_code:ClaudeCode",
     "otel_turns.dialects.codex:Codex",
     "otel_turns.dialects.gemini_cli:GeminiCLI",
+    "otel_turns.dialects.qwen_code:QwenCode",
+    "otel_turns.dialects.copilot_cli:CopilotCLI",
+    "otel_turns.dialects.mastra:Mastra",
     # Conventions, by the attributes that mark them; the most explicit first.
     "otel_turns.dialects.openinference:OpenInference",
     "otel_turns.dialects.vercel_ai:VercelAILegacy",
