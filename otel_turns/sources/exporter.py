@@ -27,7 +27,7 @@ __all__ = ["TurnSpanExporter", "default_linger_s"]
 _log = logging.getLogger("otel_turns")
 
 # By name, because a source knows no pipeline; only who calls without one gets this one.
-_DEFAULT: Final = "otel_turns.attach:pipeline_of_exporter"
+_DEFAULT: Final = "otel_turns.attach:opening_of_exporter"
 
 _SCHEDULE_DELAY_MS: Final = 5_000
 """The SDK's default for `OTEL_BSP_SCHEDULE_DELAY`."""
@@ -61,7 +61,7 @@ class TurnSpanExporter(SpanExporter):
     def __init__(self, open_pipeline: OpenIntake | None = None, *, max_queue: int = 65_536) -> None:
         self._feed: SpanFeed | None = None
         try:
-            self._feed = SpanFeed(open_pipeline or pkgutil.resolve_name(_DEFAULT), max_queue=max_queue)
+            self._feed = SpanFeed(open_pipeline or pkgutil.resolve_name(_DEFAULT)(), max_queue=max_queue)
         except Exception as error:
             if open_pipeline is not None:
                 raise

@@ -28,7 +28,7 @@ SHUTDOWN_MILLIS: Final = 5_000
 _SAMPLED: Final = TraceFlags.SAMPLED
 
 # By name, because a source knows no pipeline; only who calls without one gets this one.
-_DEFAULT: Final = "otel_turns.attach:pipeline_of_processor"
+_DEFAULT: Final = "otel_turns.attach:opening_of_processor"
 
 
 class TurnSpanProcessor(SpanProcessor):
@@ -43,7 +43,7 @@ class TurnSpanProcessor(SpanProcessor):
     """
 
     def __init__(self, open_pipeline: OpenIntake | None = None, *, max_queue: int = 65_536) -> None:
-        self._feed = SpanFeed(open_pipeline or pkgutil.resolve_name(_DEFAULT), max_queue=max_queue)
+        self._feed = SpanFeed(open_pipeline or pkgutil.resolve_name(_DEFAULT)(), max_queue=max_queue)
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
         """Notes that the span is open. Never raises, never blocks."""
