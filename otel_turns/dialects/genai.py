@@ -90,6 +90,7 @@ class GenAI:
     | `gen_ai.conversation.compacted`, a compaction part in the reply | a compaction | 1.41 |
     | status ERROR, `error.type`, `exception` event | `failed`, `error` | every version |
     | `server.address` of a CLIENT invoke_agent | `remote_url` | 1.31 |
+    | `logfire.span_type` pending_span | nothing: it only announces another span | Logfire |
     """
 
     convention: Convention = Convention("gen_ai", content_switch=_SWITCH)
@@ -136,9 +137,11 @@ class GenAI:
         return Role.INFERENCE if speaks else None
 
     def read(self, span: Span) -> Facts:
+        attributes = span.attributes
+        if attributes.get("logfire.span_type") == "pending_span":
+            return Facts(self.convention, Role.NOTHING)
         role = self.role(span) or Role.STEP
         facts = Facts(self.convention, role)
-        attributes = span.attributes
         session = attributes.get("gen_ai.conversation.id") or attributes.get("session.id")
         facts.session_id = as_text(session or attributes.get("gen_ai.thread.id"))
         if role is Role.INFERENCE:

@@ -62,7 +62,6 @@ class PydanticAI(GenAI):
     | `pydantic_ai.tool.deferral.name` | `paused`, a question; its status ERROR (to 4) is no failure | 2 |
     | `pydantic_ai.tool.failure_stage` validation | `not_run` | 5 |
     | `model_request_parameters` | output tools, whose calls are the typed answer; `structured` | 2 |
-    | `logfire.span_type` pending_span | a span that only announces another | Logfire |
     | `logfire.msg` running output function | `hands_over` | 2 |
     """
 
@@ -86,11 +85,6 @@ class PydanticAI(GenAI):
 
     def matches_log(self, record: LogRecord) -> bool:
         return record.scope.name.startswith("pydantic") and super().matches_log(record)
-
-    def read(self, span: Span) -> Facts:
-        if span.attributes.get("logfire.span_type") == "pending_span":
-            return Facts(self.convention, Role.NOTHING)
-        return super().read(span)
 
     def read_inference(self, span: Span, facts: Facts) -> None:
         super().read_inference(span, facts)
