@@ -1,7 +1,8 @@
 """The whole way: items in, Turns out. The only module that knows every stage.
 
-`convert` reads files to their end. `Pipeline` is fed by live sources: it buffers until a trace settles, reads it once, makes its
-Turns and hands them to the sinks; a Turn that changes because more of it arrived is sent again with a higher revision.
+`convert` reads files to their end. `Pipeline` is fed by live sources: it buffers until a trace settles, reads
+it once, makes its Turns and hands them to the sinks; a Turn that changes because more of it arrived is sent
+again with a higher revision.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from otel_turns.assembly.memory import Memory
 from otel_turns.assembly.options import AssemblyOptions
 from otel_turns.assembly.story import Told, assemble
 from otel_turns.assembly.tree import Read
-from otel_turns.assembly.turn import Memory
 from otel_turns.dialects.registry import Registry
 from otel_turns.errors import MalformedTelemetry
 from otel_turns.model.facts import Role
@@ -46,7 +47,9 @@ class Summary:
 
 
 def read_items(items: Iterable[Item], registry: Registry) -> tuple[list[Read], list[str]]:
-    """Parses each item and has it read by the dialects; what cannot be parsed is left out and told in the second list."""
+    """Parses each item and has it read by the dialects; what cannot be parsed is left out and told in the
+    second list.
+    """
     reads: list[Read] = []
     bad: list[str] = []
     read_span, read_log = registry.read, registry.read_log
@@ -77,9 +80,11 @@ def convert(
 ) -> Summary:
     """Converts files of telemetry; `write` gets each record, in order of time within what is held at once.
 
-    Everything is held until the end, so that traces are complete and requests in several traces find each other, up to
-    `budget_bytes`; beyond it the traces that nothing was added to for longest are converted first. `on_progress` gets bytes
-    done and the total where it is known. Problems are collected, never raised; raises only what `write` raises.
+    Everything is held until the end, so that traces are complete and requests in several traces find each
+    other, up to
+    `budget_bytes`; beyond it the traces that nothing was added to for longest are converted first.
+    `on_progress` gets bytes done and the total where it is known. Problems are collected, never raised;
+    raises only what `write` raises.
     """
     from otel_turns.sources.files import read_files
 
@@ -142,7 +147,9 @@ class _Stock:
         self._tell([item for items in chunk for item in items])
 
     def _write_some(self) -> None:
-        """Writes the older half; what stays may still grow. Records without a trace stay to the end, they are small."""
+        """Writes the older half; what stays may still grow. Records without a trace stay to the end, they are
+        small.
+        """
         target = self._budget // 2
         chosen: list[Item] = []
         for trace_id in list(self._traces):
@@ -179,12 +186,13 @@ class _Story:
 
 
 class Pipeline:
-    """The live way. All methods may be called from any thread; one lock guards the buffer, another the making of Turns.
+    """The live way. All methods may be called from any thread; one lock guards the buffer, another the making
+    of Turns.
 
-    linger_s, idle_s, max_age_s, budget_bytes: when a trace settles and how much may be held (`traces.buffer.TraceBuffer`).
-    stitch_s: how long a bare request whose calls are unanswered waits for the next request in another trace.
-    cost_usd: called with each record; what it returns becomes `usage.costUSD`. The only way a cost gets in.
-    redact: called with each record before any sink; may change it.
+    linger_s, idle_s, max_age_s, budget_bytes: when a trace settles and how much may be held
+    (`traces.buffer.TraceBuffer`). stitch_s: how long a bare request whose calls are unanswered waits for the
+    next request in another trace. cost_usd: called with each record; what it returns becomes `usage.costUSD`.
+    The only way a cost gets in. redact: called with each record before any sink; may change it.
     """
 
     def __init__(
@@ -227,7 +235,7 @@ class Pipeline:
         self.malformed = 0
         self.failed = 0
 
-    # --- in ---------------------------------------------------------------------------------------------------------
+    # --- in -------------------------------------------------------------------------------------------------
 
     def accept(self, items: Iterable[Item]) -> None:
         """Buffers items; quick, assembles nothing."""
@@ -259,7 +267,7 @@ class Pipeline:
         out.update(turns=self.turns, malformed=self.malformed, failed=self.failed)
         return out
 
-    # --- out --------------------------------------------------------------------------------------------------------
+    # --- out ------------------------------------------------------------------------------------------------
 
     def tick(self) -> float | None:
         """Makes the Turns of what is due. Returns seconds until more is due, or None where nothing waits."""
@@ -275,7 +283,9 @@ class Pipeline:
         return None if not waits else max(0.0, (min(waits) - self._clock()) / _SECOND)
 
     def flush(self, timeout_s: float = 30.0) -> bool:
-        """Makes the Turns of everything that is held, whole or not, and flushes the sinks. False where time ran out."""
+        """Makes the Turns of everything that is held, whole or not, and flushes the sinks. False where time
+        ran out.
+        """
         until = self._clock() + int(timeout_s * _SECOND)
         with self._gate:
             due = self._buffer.drain()
@@ -297,7 +307,7 @@ class Pipeline:
             sink.close()
         return done
 
-    # --- inside -----------------------------------------------------------------------------------------------------
+    # --- inside ---------------------------------------------------------------------------------------------
 
     def _settle(self, due: Sequence[Settled], last: bool = False) -> None:
         whole: list[Settled] = []
@@ -329,7 +339,9 @@ class Pipeline:
             self._tell(assemble(self._read(gone.items), self._options, self._memory), None)
 
     def _join(self, last: bool) -> None:
-        """Makes the Turns of all bare traces that are held; those that may still go on wait, unless it is the last call."""
+        """Makes the Turns of all bare traces that are held; those that may still go on wait, unless it is the
+        last call.
+        """
         told = assemble(
             self._read(i for story in self._stories.values() for i in story.items),
             self._options,
@@ -382,7 +394,7 @@ class Pipeline:
                     record.setdefault("usage", {})["costUSD"] = cost
             if self._redact is not None:
                 record = self._redact(record)
-        except Exception:  # noqa: BLE001 - the host's callback must not stop the others' Turns; it is counted
+        except Exception:
             self.failed += 1
             return
         self.turns += 1
@@ -391,7 +403,9 @@ class Pipeline:
 
 
 def _is_part(reads: Sequence[Read]) -> bool:
-    """Whether a trace may be a part of a Turn only: no agent in it, and its root is agent work itself, or ids join it."""
+    """Whether a trace may be a part of a Turn only: no agent in it, and its root is agent work itself, or ids
+    join it.
+    """
     if any(r.facts.role in (Role.AGENT, Role.WORKFLOW) for r in reads):
         return any(r.facts.group for r in reads)
     for read in reads:

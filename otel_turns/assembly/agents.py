@@ -1,7 +1,8 @@
 """Who acts in a turn: its own agent, the sub-agents, and which of them each span belongs to.
 
-Comes in: a `TurnScope`. Goes out: `Cast`: the agents, and for every node its nearest agent. An agent speaks for the turn where it
-is the turn's own, or where control was handed over to it; the words of all others are inner speech.
+Comes in: a `TurnScope`. Goes out: `Cast`: the agents, and for every node its nearest agent. An agent speaks
+for the turn where it is the turn's own, or where control was handed over to it; the words of all others are
+inner speech.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ __all__ = ["Agent", "Cast", "cast"]
 
 @dataclass(slots=True, eq=False)
 class Agent:
-    """One invocation of an agent within the turn; `node` is None for the turn's own where no span stands for it.
+    """One invocation of an agent within the turn; `node` is None for the turn's own where no span stands for
+    it.
 
-    `via`: the nearest tool span above it. `invocations`: spans that are this same agent again (a resume, a doubled span).
+    `via`: the nearest tool span above it. `invocations`: spans that are this same agent again (a resume, a
+    doubled span).
     """
 
     node: Node | None
@@ -40,7 +43,8 @@ class Agent:
 class Cast:
     """All agents of a turn, the main one first, and where each node belongs.
 
-    `inner`: ids of inference nodes that a tool calls without an agent between: their words are nobody's speech.
+    `inner`: ids of inference nodes that a tool calls without an agent between: their words are nobody's
+    speech.
     """
 
     main: Agent
@@ -98,7 +102,7 @@ def _first_agent(tops: list[Node], known: set[int]) -> Node | None:
     return min(found, key=lambda n: n.key, default=None)
 
 
-def _join(node: Node, agent: Agent, tool: Node | None, troupe: Cast, handed_to: set[str | None]) -> Agent:
+def _join(node: Node, agent: Agent, tool: Node | None, troupe: Cast, handed_to: set[str]) -> Agent:
     """The agent that an invocation is: one that acts already, or a new sub-agent."""
     name = node.facts.agent_name
     if tool is None:

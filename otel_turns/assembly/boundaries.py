@@ -1,7 +1,7 @@
 """Which spans make one turn.
 
-Comes in: a `Forest`. Goes out: `TurnScope`s, each with its root and all its nodes, in order of time. Nothing here knows what an
-operation or a message is; it knows who invokes whom, and which requests belong together.
+Comes in: a `Forest`. Goes out: `TurnScope`s, each with its root and all its nodes, in order of time. Nothing
+here knows what an operation or a message is; it knows who invokes whom, and which requests belong together.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from otel_turns.assembly.stitch import adds_user_message, repeats, stitch
 from otel_turns.assembly.tree import Forest, Node
@@ -26,7 +27,8 @@ _EVERYDAY = frozenset({"Done", "Error", "Usage", "Custom", "RuntimeStep"})
 class TurnScope:
     """The nodes of one turn. `root` gives the turn its id; `orphan`: its real root never came.
 
-    `stitched`: it was joined out of several traces. `tops`: the nodes under which everything of the turn hangs.
+    `stitched`: it was joined out of several traces. `tops`: the nodes under which everything of the turn
+    hangs.
     """
 
     root: Node
@@ -176,16 +178,19 @@ def _outside(root: Node) -> list[Node]:
 
 
 def _agents_of_one_root(tops: list[Node], orphan: bool) -> list[TurnScope]:
-    """Siblings are turns of their own, except a resume of the same paused invocation that the convention marks."""
+    """Siblings are turns of their own, except a resume of the same paused invocation that the convention
+    marks.
+    """
     return [TurnScope(top, [top], orphan=orphan and top.parent is None) for top in tops]
 
 
 def _requests_of_one_root(group: list[Node], work: list[Node], orphan: bool) -> list[TurnScope]:
-    """Without an agent the local root is the turn; a request that repeats a finished conversation and adds words of the user
-    begins a new one."""
+    """Without an agent the local root is the turn; a request that repeats a finished conversation and adds
+    words of the user begins a new one.
+    """
     requests = [n for n in work if n.role is Role.INFERENCE]
     starts: list[Node] = []
-    for before, node in zip(requests, requests[1:], strict=False):
+    for before, node in pairwise(requests):
         history = [*(before.facts.inputs or ()), *(before.facts.outputs or ())]
         done = before.facts.outputs is not None and not any(
             isinstance(p, ToolCall) for m in before.facts.outputs for p in m.parts
@@ -234,7 +239,9 @@ def _stitched(bare: list[Node], turns: list[TurnScope], epochs: _Epochs) -> list
 
 
 def _join_runs(runs: Iterable[Node], turns: list[TurnScope]) -> list[Node]:
-    """An executing span alone in its trace joins the turn that asked for it: by the call's id, else by name and time."""
+    """An executing span alone in its trace joins the turn that asked for it: by the call's id, else by name
+    and time.
+    """
     left: list[Node] = []
     for run in sorted(runs, key=lambda n: n.key):
         turn = _asking_turn(run, turns)
@@ -265,8 +272,9 @@ def _asking_turn(run: Node, turns: list[TurnScope]) -> TurnScope | None:
 
 
 def _join_strays(strays: list[Node], turns: list[TurnScope]) -> None:
-    """Agent work beside the agents of one local root: a run joins the turn that asked for it, a request the turn that it is
-    nearest to in time under the same root; where neither holds it is a turn of its own."""
+    """Agent work beside the agents of one local root: a run joins the turn that asked for it, a request the
+    turn that it is nearest to in time under the same root; where neither holds it is a turn of its own.
+    """
     left = _join_runs((n for n in strays if n.role is Role.TOOL), turns)
     for node in left:
         if not any(up in strays for up in node.above()):

@@ -1,7 +1,7 @@
 """What is known to be missing from a turn.
 
-Comes in: remarks of the other modules while a turn is made. Goes out: the `evidence` member. A code from the closed list each
-(SEMANTICS, section 9), with a message for a human that never shows content.
+Comes in: remarks of the other modules while a turn is made. Goes out: the `evidence` member. A code from the
+closed list each (SEMANTICS, section 9), with a message for a human that never shows content.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ class Remarks:
         *,
         expected: bool = False,
     ) -> None:
-        """`span_id`, `operation_id`: where it was seen. `expected`: nothing is missing by it (a call that waits for a human)."""
+        """`span_id`, `operation_id`: where it was seen. `expected`: nothing is missing by it (a call that
+        waits for a human).
+        """
         where = operation_id or (span_id.hex() if span_id else None)
         if (code, message, where) in self._seen:
             return

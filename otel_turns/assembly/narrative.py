@@ -1,7 +1,7 @@
 """The events of a turn with what must come before what.
 
-Comes in: the cast, replies, operations, NormalizedEvent speech and failures of a turn. Goes out: ordered events as plain dicts,
-exactly in the vocabulary's shapes. It decides who is heard; it invents no text.
+Comes in: the cast, replies, operations, NormalizedEvent speech and failures of a turn. Goes out: ordered
+events as plain dicts, exactly in the vocabulary's shapes. It decides who is heard; it invents no text.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ class Narrative:
         self.said: list[str] = []
         self._sub_started: dict[int, Event] = {}
         self._sub_finished: dict[int, Event] = {}
+        self.events_left_out: set[int] = set()
         self._delegated: dict[int, tuple[Event, Event | None]] = {}
 
     def _add(self, agent: Agent, event: Event) -> Event:
@@ -43,7 +44,7 @@ class Narrative:
         self.by_agent.setdefault(id(agent), []).append(event)
         return event
 
-    # --- operations -------------------------------------------------------------------------------------------------
+    # --- operations -----------------------------------------------------------------------------------------
 
     def operation(self, op: Operation) -> None:
         """The pair of one operation, or the skill that it loaded."""
@@ -71,6 +72,8 @@ class Narrative:
             rank,
             index,
         )
+        if op.resumed:
+            self.events_left_out.add(id(started))
         self.starts[id(op)] = self._add(op.agent, started)
         if op.finished is None:
             return
@@ -89,7 +92,8 @@ class Narrative:
     def subagent(self, sub: Agent, name: str, sub_id: str, output: Any, failed: bool) -> None:
         """The pair of one sub-agent."""
         node = sub.node
-        assert node is not None and sub.parent is not None
+        if node is None or sub.parent is None:
+            return
         operation: dict[str, Any] = {"kind": "subagent", "name": name}
         if node.facts.remote_url:
             operation["remoteUrl"] = node.facts.remote_url
@@ -110,7 +114,9 @@ class Narrative:
         self._sub_finished[id(sub)] = self._add(sub.parent, finished)
 
     def delegation(self, op: Operation, name: str, sub_id: str) -> None:
-        """A tool that names the agent it reaches, without a span of its own for that agent: both pairs from the one span."""
+        """A tool that names the agent it reaches, without a span of its own for that agent: both pairs from
+        the one span.
+        """
         start, end = self.starts[id(op)], self.finishes.get(id(op))
         payload = {
             "type": "operation.started",
@@ -131,12 +137,14 @@ class Narrative:
         end.follows(finish)
         self._delegated[id(op)] = (inner, finish)
 
-    # --- speech -----------------------------------------------------------------------------------------------------
+    # --- speech ---------------------------------------------------------------------------------------------
 
     def reply(self, reply: Reply, ops: Sequence[Operation], data_text: str | None, told: str | None) -> None:
-        """Reasoning and text of one reply, before the operations it asked for. `ops`: those operations, in its order.
+        """Reasoning and text of one reply, before the operations it asked for. `ops`: those operations, in
+        its order.
 
-        `data_text`: the text is typed data and no message. `told`: what NormalizedEvents of the same span said already.
+        `data_text`: the text is typed data and no message. `told`: what NormalizedEvents of the same span
+        said already.
         """
         node = reply.node
         runs = [o.started for o in ops]
@@ -254,7 +262,7 @@ class Narrative:
         for time, index, payload in speech.events:
             self._add(agent, Event(payload, time, node.span_id, OTHER, base + index))
 
-    # --- questions, marks, errors -----------------------------------------------------------------------------------
+    # --- questions, marks, errors ---------------------------------------------------------------------------
 
     def question(self, question: Question, op: Operation | None, node: Node, answered: bool) -> None:
         """One question put to a human; the pending call's start stands before it."""
@@ -293,11 +301,12 @@ class Narrative:
             event.follows(*self.events)
         self._add(self.cast.main, event)
 
-    # --- cause ------------------------------------------------------------------------------------------------------
+    # --- cause ----------------------------------------------------------------------------------------------
 
     def tie(self, operations: Sequence[Operation]) -> None:
-        """Cause between agents and operations: a parent starts before its children and finishes after them, a result comes
-        before the reply to the request that carries it."""
+        """Cause between agents and operations: a parent starts before its children and finishes after them, a
+        result comes before the reply to the request that carries it.
+        """
         for sub in self.cast.subs:
             started, finished = self._sub_started.get(id(sub)), self._sub_finished.get(id(sub))
             if started is None or finished is None:
@@ -326,8 +335,9 @@ class Narrative:
 
     @staticmethod
     def _in_background(op: Operation, begun: Event) -> bool:
-        """An agent that began after its call had ended does not bind it, unless the convention says that such a call
-        returns before its work ends: it finishes with its work then."""
+        """An agent that began after its call had ended does not bind it, unless the convention says that such
+        a call returns before its work ends: it finishes with its work then.
+        """
         return not op.background and op.run is not None and op.run.end < begun.time
 
     def _nest(self, op: Operation, operations: Sequence[Operation]) -> None:

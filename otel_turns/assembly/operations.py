@@ -1,16 +1,17 @@
-"""One operation out of its witnesses: the reply that asks for it, the span that runs it, NormalizedEvents, log records, and
-the request that hands in its result.
+"""One operation out of its witnesses: the reply that asks for it, the span that runs it, NormalizedEvents,
+log records, and the request that hands in its result.
 
-Comes in: replies, handed-in results and the turn's nodes. Goes out: `Operation`s, each with one start and at most one finish.
-Witnesses are joined by call id; where there is none, by name and arguments, then by order when the counts agree.
-Nothing is guessed: an operation that nobody finished stays unfinished, an input that nobody tells is `MISSING`.
+Comes in: replies, handed-in results and the turn's nodes. Goes out: `Operation`s, each with one start and at
+most one finish. Witnesses are joined by call id; where there is none, by name and arguments, then by order
+when the counts agree. Nothing is guessed: an operation that nobody finished stays unfinished, an input that
+nobody tells is `MISSING`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from otel_turns.assembly.agents import Agent, Cast
 from otel_turns.assembly.replies import Handed, Reply
@@ -22,9 +23,11 @@ __all__ = ["Operation", "Operations"]
 
 @dataclass(slots=True, eq=False)
 class Operation:
-    """One tool call. `started` and `finished` are nanoseconds; `finished` is None while nothing shows that it ended.
+    """One tool call. `started` and `finished` are nanoseconds; `finished` is None while nothing shows that it
+    ended.
 
-    `run`: the span that executed it; `sub`: the sub-agent that it reached. `handed`: the request that carries its result.
+    `run`: the span that executed it; `sub`: the sub-agent that it reached. `handed`: the request that carries
+    its result.
     `joined_by`: how its run was found: "id", "arguments", "order", or "" for a run that nobody asked for.
     """
 
@@ -59,6 +62,7 @@ class Operation:
     stream: Node | None = None
     told_at: int | None = None
     questioned: bool = False
+    resumed: bool = False
 
     @property
     def ids(self) -> set[str]:
@@ -78,7 +82,7 @@ class Operations:
         self.data: Any = MISSING
         self._by_id: dict[str, list[Operation]] = {}
 
-    # --- witnesses --------------------------------------------------------------------------------------------------
+    # --- witnesses ------------------------------------------------------------------------------------------
 
     def ask(self, reply: Reply) -> None:
         """The calls of one reply."""
@@ -101,7 +105,9 @@ class Operations:
                 self._finish(op, done, reply.node, reply.time)
 
     def run(self, nodes: Iterable[Node]) -> None:
-        """Executing spans, in order of time: those that name their call first, so that the others choose among the rest."""
+        """Executing spans, in order of time: those that name their call first, so that the others choose
+        among the rest.
+        """
         ordered = sorted(nodes, key=lambda n: n.key)
         waiting: list[Node] = []
         for node in ordered:
@@ -113,7 +119,9 @@ class Operations:
             self._run_alone(node)
 
     def record(self, nodes: Iterable[Node]) -> None:
-        """Log records of executions: they fill what the spans lack, or are the execution where there is no span."""
+        """Log records of executions: they fill what the spans lack, or are the execution where there is no
+        span.
+        """
         for node in nodes:
             facts = node.facts
             op = self._find(facts.call_id, facts.other_ids, node)
@@ -135,7 +143,9 @@ class Operations:
                 supplement(op.run.facts, facts)
 
     def hand(self, handed: Handed, gives_spans: bool, remembered: dict[str, bool]) -> None:
-        """Results that a request hands in. `remembered`: calls that an earlier turn left pending -> whether a human was asked."""
+        """Results that a request hands in. `remembered`: calls that an earlier turn left pending -> whether a
+        human was asked.
+        """
         unnamed: list[ToolResult] = []
         for result in handed.results:
             if result.pending:
@@ -164,8 +174,9 @@ class Operations:
                         )
                     return
             return
-        assert sub.node is not None
         node = sub.node
+        if node is None:
+            return
         waiting = [
             o
             for o in self.all
@@ -249,7 +260,7 @@ class Operations:
         open_ones = [
             o
             for o in self._by_id.get(call_id, ())
-            if o.result is None or o.handed is not None and o.stream is None
+            if o.result is None or (o.handed is not None and o.stream is None)
         ]
         if open_ones:
             op = open_ones[0]
@@ -262,13 +273,13 @@ class Operations:
         op.unstarted, op.stream, op.index = True, node, index
         op.result, op.finished, op.told_at = told, time, index
 
-    # --- the end ----------------------------------------------------------------------------------------------------
+    # --- the end --------------------------------------------------------------------------------------------
 
     def close(self, gives_spans: bool) -> None:
         """Resolves every operation: times, input, output, status, and ids for those that nobody named.
 
-        `gives_spans`: in this convention a call that ran has a span, so one that waited for a human and was answered without
-        one was refused.
+        `gives_spans`: in this convention a call that ran has a span, so one that waited for a human and was
+        answered without one was refused.
         """
         for op in self.all:
             self._resolve(op)
@@ -294,7 +305,9 @@ class Operations:
             taken.add(fresh)
 
     def place(self, replies: Sequence[Reply]) -> None:
-        """Runs that no captured reply asked for belong to the reply that was under way, or had just come, when they began."""
+        """Runs that no captured reply asked for belong to the reply that was under way, or had just come,
+        when they began.
+        """
         for op in self.all:
             if op.asked is not None or op.run is None or op.handed is op.run:
                 continue
@@ -305,12 +318,14 @@ class Operations:
                 op.index = 1_000
 
     def _answer_unseen(self, op: Operation) -> None:
-        """A call that never ran, though its agent went on: it was answered by an error that nobody shows (an unknown tool)."""
-        assert op.asked is not None
+        """A call that never ran, though its agent went on: it was answered by an error that nobody shows (an
+        unknown tool).
+        """
+        if op.asked is None:
+            return
+        asked = op.asked.node
         following = [
-            n
-            for n in op.agent.requests
-            if n.start >= op.asked.node.end and n is not op.asked.node and not n.facts.side
+            n for n in op.agent.requests if n.start >= asked.end and n is not asked and not n.facts.side
         ]
         if following and not op.transfer and op.sub is None:
             op.handed = following[0]
@@ -319,7 +334,7 @@ class Operations:
     def drop(self, op: Operation) -> None:
         self.all.remove(op)
 
-    # --- inside -----------------------------------------------------------------------------------------------------
+    # --- inside ---------------------------------------------------------------------------------------------
 
     def _add(self, op: Operation) -> Operation:
         self.all.append(op)
@@ -328,7 +343,9 @@ class Operations:
         return op
 
     def _find(self, call_id: str | None, others: tuple[str, ...], node: Node) -> Operation | None:
-        """The latest operation of this id that was asked for before the witness; the first one where none was."""
+        """The latest operation of this id that was asked for before the witness; the first one where none
+        was.
+        """
         found: list[Operation] = []
         for one in (call_id, *others):
             if one:
@@ -427,7 +444,9 @@ class Operations:
         return None
 
     def _candidates(self, node: Node) -> list[Operation]:
-        """Calls of the span's agent that nobody ran yet and that carry its tool's name, in the order in which they were asked."""
+        """Calls of the span's agent that nobody ran yet and that carry its tool's name, in the order in which
+        they were asked.
+        """
         agent = self._cast.owner[id(node)]
         name = node.facts.tool_name
         found = [
@@ -471,7 +490,7 @@ class Operations:
         before = [
             o
             for o in found
-            if o.started <= handed.node.start or o.asked is not None and o.asked.start < handed.node.start
+            if o.started <= handed.node.start or (o.asked is not None and o.asked.start < handed.node.start)
         ]
         open_ones = [o for o in before if o.result is None]
         if open_ones:
@@ -479,7 +498,9 @@ class Operations:
         return before[-1] if before else None
 
     def _pair_by_order(self, result: ToolResult, handed: Handed) -> bool:
-        """Results whose id no call has: joined in order where the counts agree (a Responses item id and its call id)."""
+        """Results whose id no call has: joined in order where the counts agree (a Responses item id and its
+        call id).
+        """
         waiting = [
             o
             for o in self.all
@@ -538,7 +559,9 @@ class Operations:
             op.rejected = True
 
     def _run_of(self, call: ToolCall, handed: Handed) -> Operation | None:
-        """A run without an id in this turn that is the run of a call of an earlier one: same tool, same arguments."""
+        """A run without an id in this turn that is the run of a call of an earlier one: same tool, same
+        arguments.
+        """
         runs = [
             o
             for o in self.all
@@ -629,9 +652,8 @@ def _points_to(op: Operation, name: str | None) -> int:
     other = _plain(name)
     if mine == other:
         return 4
-    if isinstance(op.input, dict) and any(
-        isinstance(v, str) and _plain(v) == other for v in op.input.values()
-    ):
+    given = cast("dict[str, Any]", op.input) if isinstance(op.input, dict) else {}
+    if any(isinstance(v, str) and _plain(v) == other for v in given.values()):
         return 3
     return 2 if other and other in mine else 0
 

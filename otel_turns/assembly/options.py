@@ -15,11 +15,11 @@ __all__ = ["AssemblyOptions"]
 class AssemblyOptions:
     """include_user_messages: user messages become events too.
 
-    usage_basis: "reported" (as the instrumentation says) or "exclusive" (the three input buckets without overlap, only where a
-    convention says whether its input count includes the cache).
-    resumed_operations: "pair" (a turn that resumes a paused call holds its start and finish) or "finish" (the start is left
-    out where the earlier turn of the session had it).
-    content: False leaves all content out (texts, inputs, outputs, data).
+    usage_basis: "reported" (as the instrumentation says) or "exclusive" (the three input buckets without
+    overlap, only where a convention says whether its input count includes the cache). resumed_operations:
+    "pair" (a turn that resumes a paused call holds its start and finish) or "finish" (the start is left out
+    where the earlier turn of the session had it). content: False leaves all content out (texts, inputs,
+    outputs, data).
     """
 
     include_user_messages: bool = False

@@ -1,7 +1,8 @@
 """The one order of a turn's events.
 
-Comes in: `Event`s with their times and with what must come before them. Goes out: the same events, each once, in the order in which
-they happened: time decides, and cause where times are equal or contradict what must be. The result depends on nothing else.
+Comes in: `Event`s with their times and with what must come before them. Goes out: the same events, each once,
+in the order in which they happened: time decides, and cause where times are equal or contradict what must be.
+The result depends on nothing else.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ __all__ = ["Event", "in_order"]
 class Event:
     """One StreamEvent in the making.
 
-    `time`: nanoseconds; `rank` and `index`: order among events of one time (finishes, then speech, then starts; then the place
-    within a reply or span); `span_id`: the span it is read from. `after`: events that must come before it.
+    `time`: nanoseconds; `rank` and `index`: order among events of one time (finishes, then speech, then
+    starts; then the place within a reply or span); `span_id`: the span it is read from. `after`: events that
+    must come before it.
     """
 
     __slots__ = ("after", "index", "payload", "rank", "span_id", "time")

@@ -1,14 +1,15 @@
 """What the model said in each request: replies, also those that only a later request shows.
 
-Comes in: an agent's requests in order of time. Goes out: `Reply` objects: reasoning, text and calls of one reply, when it was
-asked for and when it came; and `Handed`: the results that a request hands in. A history is not speech: what a request repeats
-counts only where the reply itself was not captured.
+Comes in: an agent's requests in order of time. Goes out: `Reply` objects: reasoning, text and calls of one
+reply, when it was asked for and when it came; and `Handed`: the results that a request hands in. A history is
+not speech: what a request repeats counts only where the reply itself was not captured.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from otel_turns.assembly.agents import Agent
 from otel_turns.assembly.stitch import tail_results, words
@@ -20,9 +21,11 @@ __all__ = ["Handed", "Reply", "read_replies", "recover_across"]
 
 @dataclass(slots=True, eq=False)
 class Reply:
-    """One reply of a model. `captured`: the telemetry shows its content. `recovered`: only a later request showed it.
+    """One reply of a model. `captured`: the telemetry shows its content. `recovered`: only a later request
+    showed it.
 
-    `resumed`: it stands for the reply of an earlier turn whose calls this turn answers; it says nothing by itself.
+    `resumed`: it stands for the reply of an earlier turn whose calls this turn answers; it says nothing by
+    itself.
     """
 
     node: Node
@@ -100,9 +103,10 @@ def read_replies(agent: Agent, inner: set[int]) -> tuple[list[Reply], list[Hande
 
 
 def recover_across(replies: Sequence[Reply]) -> None:
-    """After a handoff the next agent goes on with the history: its request shows a reply of the agent before that was not
-    captured."""
-    for before, after in zip(replies, replies[1:], strict=False):
+    """After a handoff the next agent goes on with the history: its request shows a reply of the agent before
+    that was not captured.
+    """
+    for before, after in pairwise(replies):
         if before.agent is after.agent or before.captured or before.parts:
             continue
         old, new = before.node.facts.inputs, after.node.facts.inputs
@@ -156,7 +160,9 @@ def _last_user(inputs: Sequence[Message]) -> Sequence[Message]:
 
 
 def _after_last_words(inputs: Sequence[Message]) -> Sequence[Message]:
-    """The last assistant message with calls and what follows it: all of a request with no history to compare with."""
+    """The last assistant message with calls and what follows it: all of a request with no history to compare
+    with.
+    """
     at = len(inputs)
     while at and inputs[at - 1].role not in ("assistant", "system"):
         at -= 1

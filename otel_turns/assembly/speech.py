@@ -1,13 +1,13 @@
 """NormalizedEvents of one span, folded into speech, calls, results and usage (SEMANTICS, section 6).
 
-Comes in: (time, event) pairs of one span, in their order. Goes out: `Speech`. Deltas are joined until something that is an event
-of the vocabulary stands between; a citation does not split a message.
+Comes in: (time, event) pairs of one span, in their order. Goes out: `Speech`. Deltas are joined until
+something that is an event of the vocabulary stands between; a citation does not split a message.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import orjson
 
@@ -20,7 +20,9 @@ __all__ = ["Call", "Result", "Speech", "Utterance", "fold"]
 
 @dataclass(slots=True)
 class Utterance:
-    """A joined message or thought; `time` is that of its first delta, `index` its place among the span's events."""
+    """A joined message or thought; `time` is that of its first delta, `index` its place among the span's
+    events.
+    """
 
     kind: Literal["message", "thinking"]
     text: str
@@ -56,7 +58,9 @@ class Result:
 
 @dataclass(slots=True)
 class Speech:
-    """All that the NormalizedEvents of one span say. `errors`: (time, index, message); `done`: the stream completed after them."""
+    """All that the NormalizedEvents of one span say. `errors`: (time, index, message); `done`: the stream
+    completed after them.
+    """
 
     said: list[Utterance] = field(default_factory=list[Utterance])
     calls: list[Call] = field(default_factory=list[Call])
@@ -153,8 +157,9 @@ class _Fold:
 
     def custom(self, event: n.Custom, time: int, index: int) -> None:
         name, payload = event.event_name, event.payload
-        if name == "stream_event" and isinstance(payload, dict) and isinstance(payload.get("type"), str):
-            self.speech.events.append((time, index, dict(payload)))
+        whole: dict[str, Any] = cast("dict[str, Any]", payload) if isinstance(payload, dict) else {}
+        if name == "stream_event" and isinstance(whole.get("type"), str):
+            self.speech.events.append((time, index, dict(whole)))
             self.open = None
         elif name in _DIRECT:
             made = _direct(name, payload)
@@ -168,13 +173,14 @@ class _Fold:
 
 
 def _direct(name: str, payload: Any) -> dict[str, Any] | None:
-    fields = payload if isinstance(payload, dict) else {}
+    fields: dict[str, Any] = cast("dict[str, Any]", payload) if isinstance(payload, dict) else {}
     if name == "compaction":
         reason = fields.get("reason")
         return {"type": name, "reason": reason} if isinstance(reason, str) else {"type": name}
     if name == "input.requested":
-        request = fields.get("request") if isinstance(fields.get("request"), dict) else fields
-        return {"type": name, "request": dict(request or {})}
+        request = fields.get("request")
+        inner: dict[str, Any] = cast("dict[str, Any]", request) if isinstance(request, dict) else fields
+        return {"type": name, "request": dict(inner)}
     skill = fields.get("skill") or fields.get("name") or (payload if isinstance(payload, str) else None)
     if not isinstance(skill, str) or not skill:
         return None

@@ -1,7 +1,8 @@
 """How a turn ended, and which errors it met.
 
-Comes in: the cast, the replies and the operations of a turn. Goes out: the failures that are events, and whether one of them
-ended the turn. A failed tool alone fails no turn; an error that the agent got over is an event all the same.
+Comes in: the cast, the replies and the operations of a turn. Goes out: the failures that are events, and
+whether one of them ended the turn. A failed tool alone fails no turn; an error that the agent got over is an
+event all the same.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ def find_failures(
 
 
 def _shell(root: Node, troupe: Cast) -> list[Node]:
-    """The spans that stand for the whole turn, outermost first: the root, wrappers, the main agent's invocations.
+    """The spans that stand for the whole turn, outermost first: the root, wrappers, the main agent's
+    invocations.
 
     The agents that took over speak for the turn, so the last of them counts too.
     """
@@ -82,7 +84,7 @@ def _spread(
     fatal: Node, tool_errors: Sequence[str | None], last: Reply | None, operations: Sequence[Operation]
 ) -> bool:
     """An error that only spread: a tool's failure copied upwards, while the model went on and answered."""
-    if last is None or last.node.facts.failed and not last.parts:
+    if last is None or (last.node.facts.failed and not last.parts):
         return False
     answered = bool(last.parts) and not last.calls
     told = fatal.facts.error

@@ -1,8 +1,8 @@
 """Requests that belong together but came as traces of their own, joined into chains.
 
-Comes in: inference nodes that stand outside any agent, in any order. Goes out: chains, one a turn: each later request answers
-calls that an earlier one asked for. Two conversations at once are never mixed: a convention's own id decides first, then the
-ids of the calls, then the history that a request repeats.
+Comes in: inference nodes that stand outside any agent, in any order. Goes out: chains, one a turn: each later
+request answers calls that an earlier one asked for. Two conversations at once are never mixed: a convention's
+own id decides first, then the ids of the calls, then the history that a request repeats.
 """
 
 from __future__ import annotations

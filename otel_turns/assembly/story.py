@@ -9,16 +9,19 @@ from collections.abc import Iterable
 from typing import Any
 
 from otel_turns.assembly.boundaries import TurnScope, find_turns
+from otel_turns.assembly.memory import Memory
 from otel_turns.assembly.options import AssemblyOptions
 from otel_turns.assembly.tree import Read, build_forest
-from otel_turns.assembly.turn import Memory, assemble_turn
+from otel_turns.assembly.turn import assemble_turn
 from otel_turns.model.facts import Role, ToolCall
 
 __all__ = ["Told", "assemble", "may_go_on"]
 
 
 class Told:
-    """One turn: its record, the traces that it was read from, and whether requests to come may still continue it."""
+    """One turn: its record, the traces that it was read from, and whether requests to come may still continue
+    it.
+    """
 
     __slots__ = ("open", "record", "traces")
 
@@ -40,8 +43,9 @@ def assemble(reads: Iterable[Read], options: AssemblyOptions, memory: Memory) ->
 
 
 def may_go_on(scope: TurnScope) -> bool:
-    """Whether the turn is made of bare requests (or of traces that only an id joins) whose last one asked for calls, so that
-    another trace may carry its next request."""
+    """Whether the turn is made of bare requests (or of traces that only an id joins) whose last one asked for
+    calls, so that another trace may carry its next request.
+    """
     if any(n.role in (Role.AGENT, Role.WORKFLOW) for n in scope.tops):
         return False
     if any(n.facts.group for n in (*scope.tops, *scope.records)):

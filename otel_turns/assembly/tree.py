@@ -1,7 +1,8 @@
 """The tree of what happened: nodes of read spans, linked, with doubled spans merged and positions resolved.
 
-Comes in: `Read` spans and log records (span or record, with the facts that a dialect read in it). Goes out: a `Forest` of `Node`s
-per trace. Never looks at an attribute, and never depends on the order in which the telemetry arrived.
+Comes in: `Read` spans and log records (span or record, with the facts that a dialect read in it). Goes out: a
+`Forest` of `Node`s per trace. Never looks at an attribute, and never depends on the order in which the
+telemetry arrived.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ class Node:
         "parent",
         "parent_missing",
         "shifted",
-        "span_id",
         "source",
+        "span_id",
         "start",
         "trace_id",
     )
@@ -161,7 +162,7 @@ def _later(new: Node, known: Node) -> bool:
     return (new.end, len(new.source.attributes)) > (known.end, len(known.source.attributes))
 
 
-# --- log records ------------------------------------------------------------------------------------------------------
+# --- log records --------------------------------------------------------------------------------------------
 
 
 def _attach_records(forest: Forest, records: list[Node]) -> None:
@@ -187,7 +188,9 @@ def _attach_records(forest: Forest, records: list[Node]) -> None:
 
 
 def _attach_nearest(forest: Forest) -> None:
-    """Records that name only a span around the one that they belong to, or none: to the nearest one of their role."""
+    """Records that name only a span around the one that they belong to, or none: to the nearest one of their
+    role.
+    """
     alone: list[Node] = []
     for record in forest.near_records:
         span = _nearest_span(forest, record)
@@ -277,7 +280,9 @@ def _choose(record: Node, nodes: list[Node]) -> Node | None:
 
 
 def _together(a: Node, b: Node) -> bool:
-    """Whether two records may tell of one thing: nothing says that they belong to different prompts or sessions."""
+    """Whether two records may tell of one thing: nothing says that they belong to different prompts or
+    sessions.
+    """
     for word in ("group", "session_id"):
         mine, its = getattr(a.facts, word), getattr(b.facts, word)
         if mine is not None and its is not None:
@@ -350,12 +355,12 @@ def _settle_hidden(facts: Facts) -> None:
         facts.hidden.discard("outputs")
 
 
-# --- links and clocks -------------------------------------------------------------------------------------------------
+# --- links and clocks ---------------------------------------------------------------------------------------
 
 
 def _link(forest: Forest) -> None:
     for node in forest.by_id.values():
-        parent_id = node.source.parent_id  # type: ignore[union-attr]
+        parent_id = node.source.parent_id if isinstance(node.source, Span) else None
         if parent_id is None or parent_id == _NO_PARENT:
             continue
         parent = forest.by_id.get((node.trace_id, parent_id))
@@ -439,7 +444,7 @@ def _into_window(node: Node, parent: Node) -> int:
     return 0  # it began inside and ends later: work that outlives its caller, no matter of clocks
 
 
-# --- positions --------------------------------------------------------------------------------------------------------
+# --- positions ----------------------------------------------------------------------------------------------
 
 _AGENTIC = (Role.AGENT, Role.WORKFLOW)
 _WORK = (Role.INFERENCE, Role.TOOL, Role.AGENT, Role.WORKFLOW, Role.HANDOFF)
@@ -453,12 +458,16 @@ def _move(node: Node, parent: Node) -> None:
 
 
 def _reparent_loose(forest: Forest) -> None:
-    """A convention that hangs an agent's span beside the call that reached it: the enclosing tool span is its parent."""
+    """A convention that hangs an agent's span beside the call that reached it: the enclosing tool span is its
+    parent.
+    """
     for node in [n for n in forest.nodes() if n.facts.loose and n.parent is not None]:
-        assert node.parent is not None
+        parent = node.parent
+        if parent is None:
+            continue
         tools = [
             tool
-            for tool in node.parent.below()
+            for tool in parent.below()
             if tool.role is Role.TOOL
             and tool is not node
             and tool.start <= node.start <= tool.end
@@ -483,7 +492,9 @@ def _names(tool: Node, agent: Node) -> int:
 
 
 def _resolve_chains(forest: Forest) -> None:
-    """CHAIN: an agent at the root, directly below a tool, or (where it speaks) above inferences; structure elsewhere."""
+    """CHAIN: an agent at the root, directly below a tool, or (where it speaks) above inferences; structure
+    elsewhere.
+    """
     for root in forest.roots:
         stack: list[tuple[Node, bool, bool]] = [(root, False, False)]
         while stack:
@@ -521,11 +532,13 @@ def _own_inference(node: Node) -> bool:
     return False
 
 
-# --- the same thing told twice ----------------------------------------------------------------------------------------
+# --- the same thing told twice ------------------------------------------------------------------------------
 
 
 def _absorb(keeper: Node, other: Node) -> None:
-    """`other` told the same operation: its facts fill the keeper's gaps and its children move; it is structure then."""
+    """`other` told the same operation: its facts fill the keeper's gaps and its children move; it is
+    structure then.
+    """
     fuller(keeper.facts, other.facts)
     supplement(keeper.facts, other.facts)
     keeper.absorbed.append(other)
@@ -608,7 +621,9 @@ def _same_agent(outer: Node, inner: Node) -> bool:
 
 
 def _merge_by_response(forest: Forest) -> None:
-    """One request told by two instrumentations beside each other, or in two traces: joined by the response id."""
+    """One request told by two instrumentations beside each other, or in two traces: joined by the response
+    id.
+    """
     groups: dict[str, list[Node]] = defaultdict(list)
     for node in forest.nodes():
         if node.role is Role.INFERENCE and node.facts.response_id:

@@ -1,7 +1,8 @@
 """Tokens of a turn: each request counted once, as its instrumentation reports it. No cost, ever.
 
-Comes in: the cast of a turn, and what NormalizedEvents report. Goes out: the `usage` member, or None where nobody reports.
-Decided agent by agent: an agent's own requests count; its span's own figure only where no request of it reports.
+Comes in: the cast of a turn, and what NormalizedEvents report. Goes out: the `usage` member, or None where
+nobody reports. Decided agent by agent: an agent's own requests count; its span's own figure only where no
+request of it reports.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ def count_usage(
 ) -> tuple[dict[str, Any] | None, list[Agent]]:
     """The usage member, and the agents whose own total disagrees with their requests.
 
-    `streams`: usage that NormalizedEvents of a node report, by the node's id(). `wrapper`: the workflow span around all agents,
-    whose figure is used only where nothing below it reports.
+    `streams`: usage that NormalizedEvents of a node report, by the node's id(). `wrapper`: the workflow span
+    around all agents, whose figure is used only where nothing below it reports.
     """
     total: dict[str, int] = {}
     requests = 0

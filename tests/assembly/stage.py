@@ -10,10 +10,10 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any
 
+from otel_turns.assembly.memory import Memory
 from otel_turns.assembly.options import AssemblyOptions
 from otel_turns.assembly.story import assemble
 from otel_turns.assembly.tree import Read
-from otel_turns.assembly.turn import Memory
 from otel_turns.model.facts import (
     MISSING,
     Convention,
@@ -55,7 +55,9 @@ def span(
     dropped_events: int = 0,
     **facts: Any,
 ) -> Read:
-    """One span. `name` is its id in words; `start` and `end` are milliseconds; further words are members of `Facts`."""
+    """One span. `name` is its id in words; `start` and `end` are milliseconds; further words are members of
+    `Facts`.
+    """
     source = Span(
         ident(trace, 16),
         ident(name, 8),
@@ -136,7 +138,8 @@ def turn(reads: Iterable[Read], **more: Any) -> dict[str, Any]:
 
 
 def story(record: dict[str, Any]) -> list[str]:
-    """The events as short words: `say:text`, `think:text`, `start:id`, `end:id:status`, `agent:name`, `agent-end:status`,
+    """The events as short words: `say:text`, `think:text`, `start:id`, `end:id:status`, `agent:name`,
+    `agent-end:status`,
     `ask:action`, `error:message`, `skill:name`."""
     words: list[str] = []
     for e in record["events"]:

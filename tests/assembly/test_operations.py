@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from otel_turns.assembly.turn import Memory
+from otel_turns.assembly.memory import Memory
 from otel_turns.model.facts import MISSING, Decision, Question, Role, ToolResult
 from tests.assembly.stage import (
     SPANS_FOR_RUNS,

@@ -1,4 +1,6 @@
-"""Order: time, then cause; the same spans in any order, split or repetition give the same bytes (SEMANTICS, section 5)."""
+"""Order: time, then cause; the same spans in any order, split or repetition give the same bytes (SEMANTICS,
+section 5).
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,177 @@
+"""Gathers the witnesses of a turn: replies, runs, results, records, NormalizedEvents and decisions.
+
+Comes in: a fresh `Making`. Goes out: the same with its replies and operations complete. It tells nothing yet.
+"""
+
+from __future__ import annotations
+
+from otel_turns.assembly.agents import Agent
+from otel_turns.assembly.making import Making, around, asked_about
+from otel_turns.assembly.replies import Handed, Reply, read_replies, recover_across
+from otel_turns.assembly.tree import Node
+from otel_turns.model.facts import MISSING, Role, ToolCall, ToolResult
+
+__all__ = ["decide", "end_behind_its_back", "gather"]
+
+
+def gather(making: Making) -> None:
+    troupe, ops = making.cast, making.ops
+    for agent in troupe.agents:
+        replies, handed, words = read_replies(agent, troupe.inner)
+        making.replies.extend(replies)
+        making.handed.extend(handed)
+        if agent.is_main and words and agent.requests:
+            making.user_words.append((agent.requests[0], words))
+    making.replies.sort(key=lambda r: r.node.key)
+    recover_across([r for r in making.replies if r.agent.speaks and not r.silent])
+    making.handed.sort(key=lambda h: h.node.key)
+    for reply in making.replies:
+        if not reply.node.facts.side:
+            ops.ask(reply)
+    _hear_calls(making)
+    _ask_by_agents(making)
+    ops.run(n for n in making.nodes if n.role is Role.TOOL)
+    ops.record(n for n in making.records if n.role is Role.TOOL)
+    subs = sorted(troupe.subs, key=lambda s: s.node.key if s.node is not None else (0, 0, b""))
+    for node in making.nodes:
+        if node.role is Role.HANDOFF:
+            following = next((s for s in subs if s.node is not None and s.node.start >= node.start), None)
+            ops.transfer(node, following)
+    handoffs = [n for n in making.nodes if n.role is Role.HANDOFF]
+    for sub in subs:
+        _reach(making, sub, handoffs)
+    pending = making.memory.pending(making.session)
+    for handed in making.handed:
+        ops.hand(handed, making.gives_spans, pending)
+    _hand_by_agents(making, pending)
+    _hear_results(making)
+    if making.options.resumed_operations == "finish":
+        for op in ops.all:
+            op.resumed = op.asked is None and op.result is not None and bool(op.ids & set(pending))
+    never_ran = {i for n in making.every for i in n.facts.handed_over}
+    for op in [o for o in ops.all if o.ids & never_ran and o.run is None]:
+        ops.drop(op)
+    for op in ops.all:
+        if op.transfer and op.sub is not None and op.sub.node is not None and op.run is None:
+            op.finished = op.sub.node.start
+
+
+def _reach(making: Making, sub: Agent, handoffs: list[Node]) -> None:
+    making.ops.reach(sub, handoffs)
+    if sub.via is None and not any(o.sub is sub for o in making.ops.all):
+        # a transfer call that has a run of its own: the agent that starts next is the one it reached
+        if sub.node is None:
+            return
+        for op in making.ops.all:
+            run = op.run
+            names = run is not None and (run.facts.handoff_to or run.facts.delegates_to) in (sub.name,)
+            if op.sub is None and run is not None and names and run.start <= sub.node.start:
+                op.sub, op.transfer = sub, sub.speaks
+                return
+
+
+def _hear_calls(making: Making) -> None:
+    """Calls that NormalizedEvents tell: a witness of the call, and of its start where no span runs it."""
+    for node in making.every:
+        speech = making.speeches.get(id(node))
+        if speech is None:
+            continue
+        for call in speech.calls:
+            op = making.ops.heard(node, call.id, call.name, call.arguments, call.time, call.index)
+            op.unparsable = op.unparsable or call.unparsable
+            if call.broken:
+                making.remarks.add(
+                    "truncated_value",
+                    "the stream of this call broke off before it was complete",
+                    node.span_id,
+                    call.id,
+                )
+
+
+def _hear_results(making: Making) -> None:
+    for node in making.every:
+        speech = making.speeches.get(id(node))
+        if speech is None:
+            continue
+        for result in speech.results:
+            making.ops.heard_result(
+                node, result.id, result.name, result.content, result.success, result.time, result.index
+            )
+
+
+def _ask_by_agents(making: Making) -> None:
+    """Calls that only an agent's own span tells: its messages are a witness where it has no requests below
+    it.
+    """
+    for agent in making.cast.agents:
+        node = agent.node
+        if node is None or any(r.captured for r in making.replies if r.agent is agent):
+            continue
+        outputs = node.facts.outputs or []
+        calls = [p for m in outputs for p in m.parts if isinstance(p, ToolCall)]
+        if calls:
+            reply = Reply(node, agent, node.start, node.end, list(calls), captured=True, silent=True)
+            making.ops.ask(reply)
+
+
+def _hand_by_agents(making: Making, pending: dict[str, bool]) -> None:
+    for agent in making.cast.agents:
+        node = agent.node
+        if node is None:
+            continue
+        known = {i for o in making.ops.all if o.result is not None or o.run is not None for i in o.ids}
+        results = [
+            p
+            for m in node.facts.outputs or ()
+            for p in m.parts
+            if isinstance(p, ToolResult) and p.id is not None and p.id not in known
+        ]
+        new = node.facts.new_from
+        if new is not None:
+            results += [
+                p
+                for m in (node.facts.inputs or [])[new:]
+                for p in m.parts
+                if isinstance(p, ToolResult) and p.id is not None and p.id not in known
+            ]
+        if results:
+            asked = {
+                p.id: p
+                for m in (*(node.facts.inputs or ()), *(node.facts.outputs or ()))
+                for p in m.parts
+                if isinstance(p, ToolCall) and p.id
+            }
+            making.ops.hand(Handed(node, agent, results, True, asked), making.gives_spans, pending)
+
+
+def decide(making: Making) -> None:
+    """Answers of humans: a refused call is rejected, whatever its result looks like."""
+    for node in making.every:
+        for question in node.facts.questions:
+            op = asked_about(making, question, node)
+            if op is not None:
+                op.questioned = True
+        for decision in node.facts.decisions:
+            if decision.call_id is None:
+                op = around(making, node)
+            else:
+                op = next((o for o in reversed(making.ops.all) if decision.call_id in o.ids), None)
+            if op is None:
+                continue
+            if not decision.approved:
+                op.rejected = True
+                if op.finished is None and op.run is None:
+                    op.finished = node.end if node.role is Role.TOOL else max(op.started, node.start)
+                if op.output is MISSING and op.result is None and decision.reason:
+                    op.error = op.error or decision.reason
+
+
+def end_behind_its_back(making: Making) -> None:
+    """Work that went on after its call had returned ends where the turn goes on because of it."""
+    for node in making.nodes:
+        if node.facts.continues is None:
+            continue
+        for op in making.ops.all:
+            if node.facts.continues in op.ids:
+                op.finished = max(op.finished or 0, node.start)
+                op.background = False
