@@ -145,8 +145,8 @@ def build_forest(reads: Iterable[Read]) -> Forest:
             records.append(node)
     forest = Forest(by_id=spans)
     records.sort(key=lambda n: (n.start, n.facts.sequence, n.trace_id, n.span_id))
-    _attach_records(forest, records)
     _link(forest)
+    _attach_records(forest, records)
     _shift_clocks(forest)
     _sort(forest)
     _reparent_loose(forest)
@@ -183,8 +183,16 @@ def _attach_records(forest: Forest, records: list[Node]) -> None:
         else:
             pieces[(record.trace_id, record.span_id)].append(record.facts)
     for key, parts in pieces.items():
-        supplement(forest.by_id[key].facts, _joined(parts))
+        supplement(_told_of(forest.by_id[key], parts[0].role).facts, _joined(parts))
     forest.near_records = near
+
+
+def _told_of(span: Node, role: Role) -> Node:
+    """The span that messages belong to: the named one, or the only one of their role right below it."""
+    if span.role is role or span.role is Role.AGENT:
+        return span
+    below = [n for n in span.below() if n.role is role]
+    return below[0] if len(below) == 1 else span
 
 
 def _attach_nearest(forest: Forest) -> None:
