@@ -329,7 +329,7 @@ def _continue(turns: list[TurnScope]) -> None:
 
 
 def _side_turns(turns: list[TurnScope]) -> None:
-    """Side requests alone are no turn: they join the turn of their trace that is nearest, or count in none."""
+    """Side requests alone are no turn: they join the nearest turn of their trace, or count in none."""
     for turn in list(turns):
         work = [
             n

@@ -192,7 +192,7 @@ class Narrative:
     def _in_parts(
         self, reply: Reply, ops: Sequence[Operation], told: str | None, heard: bool
     ) -> Event | None:
-        """A reply whose parts stand in the order in which they came, with the runs of its calls between them."""
+        """A reply whose parts stand in the order in which they came, runs of its calls between them."""
         node = reply.node
         by_call = {id(c): o for c, o in zip(reply.calls, ops, strict=False)}
         chain: Event | None = None
@@ -241,8 +241,8 @@ class Narrative:
             payload = {"type": "message", "role": "user", "text": text}
             self._add(self.cast.main, Event(payload, time, node.span_id, ANSWERED, index + at))
 
-    def speech(self, node: Node, agent: Agent, speech: Speech, doubled: bool) -> None:
-        """What the NormalizedEvents of one span say themselves. `doubled`: an attribute says the same text."""
+    def speech(self, node: Node, agent: Agent, speech: Speech) -> None:
+        """What the NormalizedEvents of one span say themselves."""
         heard = agent.speaks and id(node) not in self.cast.inner
         base = _STREAM
         for one in speech.said:

@@ -74,7 +74,7 @@ class Operation:
 
 
 class Operations:
-    """The operations of one turn, gathered witness by witness. Order of calls: `ask`, `run`, `hand`, `close`."""
+    """The operations of one turn, witness by witness. Order of use: `ask`, `run`, `hand`, `close`."""
 
     def __init__(self, troupe: Cast) -> None:
         self._cast = troupe
@@ -428,7 +428,7 @@ class Operations:
         return rest
 
     def _beside(self, node: Node) -> Operation | None:
-        """The run of another instrumentation that this span tells again: same tool, same time, other scope."""
+        """The run that this span tells again: same tool, same time, other instrumentation."""
         for op in self.all:
             run = op.run
             if (
@@ -470,7 +470,7 @@ class Operations:
         self._take(op, node, "")
 
     def _hand_over(self, node: Node) -> None:
-        """A tool that only hands over the typed answer is data; the call that asked for it is no operation."""
+        """A tool that only hands over the typed answer is data; its call is no operation."""
         facts = node.facts
         op = self._find(facts.call_id, facts.other_ids, node) if facts.call_id else None
         if op is None:

@@ -81,7 +81,7 @@ def repeats(history: Sequence[Message], request: Sequence[Message]) -> bool:
 
 
 def words(messages: Iterable[Message]) -> list[tuple[str, str]]:
-    """What was said, by whom: the form in which a history is recognised, whatever becomes of the calls in it."""
+    """What was said, by whom: the form in which a history is recognised."""
     out: list[tuple[str, str]] = []
     for message in messages:
         if message.role == "system":

@@ -44,7 +44,7 @@ def tell(making: Making) -> bool:
         speech = making.speeches.get(id(node))
         agent = making.cast.owner.get(id(node), making.cast.main)
         if speech is not None:
-            narrative.speech(node, agent, speech, False)
+            narrative.speech(node, agent, speech)
         for index, mark in enumerate(node.facts.marks):
             if mark.kind == "event":
                 narrative.mark(node, dict(mark.value), mark.time, index)

@@ -421,7 +421,7 @@ def _sort(forest: Forest) -> None:
 
 
 def _shift_clocks(forest: Forest) -> None:
-    """A child of another process that lies outside its parent's window is shifted into it, with all below it."""
+    """A child of another process outside its parent's window is shifted into it, with all below it."""
     for root in forest.roots:
         stack = [root]
         while stack:
@@ -654,7 +654,7 @@ def _weight(node: Node) -> int:
 
 
 def _only_wraps(node: Node) -> bool:
-    """An agent span without a request or tool of its own, around agents that have them, is what wraps them."""
+    """An agent span without a request or tool of its own, around agents that have them, wraps them."""
     wraps = False
     stack = list(node.children)
     while stack:

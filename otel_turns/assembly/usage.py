@@ -78,7 +78,7 @@ def count_usage(
 
 
 def _claimed(agent: Agent) -> TokenUsage | None:
-    """The figure on the agent's own spans: of one invocation, unless its convention says that it accumulates."""
+    """The figure on the agent's own spans, unless its convention says that it accumulates."""
     total = TokenUsage()
     for node in agent.invocations:
         usage = node.facts.usage
