@@ -16,7 +16,7 @@ from otel_turns.dialects.parts import Notes, read_part
 from otel_turns.dialects.python_repr import Constructed, python_repr
 from otel_turns.dialects.values import as_text, is_list, is_object
 from otel_turns.model.facts import MISSING, Convention, Facts, Message, Part, Question, Role, Text
-from otel_turns.model.span import Span
+from otel_turns.model.span import KIND_SERVER, Span
 
 __all__ = ["OpenAIAgents", "OpenAIAgentsV2"]
 
@@ -80,7 +80,7 @@ class OpenAIAgentsV2(OpenAIAgents):
 
     def role(self, span: Span) -> Role | None:
         role = super().role(span)
-        if role is Role.AGENT and span.parent_id is None and span.name != _agent_span_name(span):
+        if role is Role.AGENT and span.kind == KIND_SERVER:
             return Role.WORKFLOW
         if span.attributes.get("gen_ai.operation.name") == "agent_handoff":
             return Role.HANDOFF
@@ -100,10 +100,6 @@ class OpenAIAgentsV2(OpenAIAgents):
             facts.failed, facts.error, facts.error_type = False, None, None
             self.read_step(span, facts)
         return facts
-
-
-def _agent_span_name(span: Span) -> str:
-    return f"invoke_agent {span.attributes.get('gen_ai.agent.name')}"
 
 
 def _words(error: str) -> str:

@@ -107,7 +107,9 @@ def test_text_beside_contents_that_hold_only_calls_stands_before_them() -> None:
         f"{at}contents.0.tool_call.id": "c1",
         f"{at}contents.0.tool_call.function.name": "f",
     }
-    assert read(attributes)[1] == [Message("assistant", [Text("Let me check."), ToolCall("c1", "f", MISSING)])]
+    assert read(attributes)[1] == [
+        Message("assistant", [Text("Let me check."), ToolCall("c1", "f", MISSING)])
+    ]
 
 
 def test_a_message_with_a_call_id_is_the_result_of_that_call() -> None:
@@ -162,13 +164,40 @@ def test_several_messages_of_a_reply_are_one() -> None:
 
 KEYS = st.lists(
     st.sampled_from(
-        "llm input_messages output_messages prompts choices message role content contents tool_calls "
-        "tool_call function name arguments id 0 1 99999999 x message_content type text tool_call_id".split()
+        [
+            "llm",
+            "input_messages",
+            "output_messages",
+            "prompts",
+            "choices",
+            "message",
+            "role",
+            "content",
+            "contents",
+            "tool_calls",
+            "tool_call",
+            "function",
+            "name",
+            "arguments",
+            "id",
+            "0",
+            "1",
+            "99999999",
+            "x",
+            "message_content",
+            "type",
+            "text",
+            "tool_call_id",
+        ]
     ),
     max_size=8,
 ).map(".".join)
 VALUES = st.one_of(
-    st.none(), st.text(max_size=8), st.integers(), st.lists(st.text(max_size=3), max_size=3), st.just({"a": 1})
+    st.none(),
+    st.text(max_size=8),
+    st.integers(),
+    st.lists(st.text(max_size=3), max_size=3),
+    st.just({"a": 1}),
 )
 
 

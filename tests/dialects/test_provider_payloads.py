@@ -86,7 +86,11 @@ def test_gemini() -> None:
                     }
                 }
             ],
-            "usage_metadata": {"prompt_token_count": 5, "candidates_token_count": 2, "thoughts_token_count": 1},
+            "usage_metadata": {
+                "prompt_token_count": 5,
+                "candidates_token_count": 2,
+                "thoughts_token_count": 1,
+            },
         },
         Notes(),
     )
@@ -124,7 +128,11 @@ def test_a_responses_response() -> None:
             "output": [
                 {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]},
                 {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "f", "arguments": "{}"},
-                {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]},
+                {
+                    "type": "message",
+                    "role": "assistant",
+                    "content": [{"type": "output_text", "text": "Done."}],
+                },
             ],
             "text": {"format": {"type": "json_schema", "name": "Answer"}},
         },
@@ -216,14 +224,33 @@ def test_usage_that_says_nothing_is_none() -> None:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=4),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(
-        st.sampled_from(
-            "messages input contents choices message output candidates content parts role type text usage "
-            "response_format tool_calls function id".split()
-        ),
-        inner,
-        max_size=4,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "messages",
+                    "input",
+                    "contents",
+                    "choices",
+                    "message",
+                    "output",
+                    "candidates",
+                    "content",
+                    "parts",
+                    "role",
+                    "type",
+                    "text",
+                    "usage",
+                    "response_format",
+                    "tool_calls",
+                    "function",
+                    "id",
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
     ),
     max_leaves=12,
 )
