@@ -60,6 +60,7 @@ class OpenAIAgentsV2(OpenAIAgents):
     |---|---|
     | the GenAI names | as there |
     | the root, of kind SERVER with operation invoke_agent | a workflow |
+    | status message, the SDK's message and the repr of its data | `error`: `error` in the data, else the message |
     | operation `unknown` (the SDK's tasks and turns), `guardrail` | structure |
     | operation `agent_handoff`, `gen_ai.handoff.from_agent`, `.to_agent` | a handoff |
     | `gen_ai.agent.name` on other spans than an agent's | a default, not read |
@@ -103,15 +104,21 @@ class OpenAIAgentsV2(OpenAIAgents):
 
 
 def _words(error: str) -> str:
-    """The words of the SDK's error object, whose repr is the status message."""
-    if error[:1] != "{":
-        return error
-    made = python_repr(error)
-    if not is_object(made):
-        return error
-    data = made.get("data")
+    """The words of the SDK's error object: its repr, or its message and behind a colon the repr of its data."""
+    if error[:1] == "{":
+        made = python_repr(error)
+        if not is_object(made):
+            return error
+        message, data = as_text(made.get("message")), made.get("data")
+    else:
+        head, colon, rest = error.partition(": ")
+        if not colon or (rest[:1] != "{" and rest != "None"):
+            return error
+        message, data = head, python_repr(rest)
+        if data is MISSING:
+            return error
     inner = as_text(data.get("error")) if is_object(data) else None
-    return inner or as_text(made.get("message")) or error
+    return inner or message or error
 
 
 def _read_reprs(message: Message) -> None:

@@ -65,7 +65,11 @@ def test_any_other_call_does_not(attributes: dict[str, Any], status: int) -> Non
         ),
         ("{'message': 'Max turns exceeded', 'data': {'max_turns': 10}}", "Max turns exceeded"),
         ("{'message': 'Tool choice error', 'data': None}", "Tool choice error"),
-        ("plain words", "plain words"),
+        ("Error running tool: {'tool_name': 'f', 'error': 'no such file'}", "no such file"),
+        ("Max turns exceeded: {'max_turns': 10}", "Max turns exceeded"),
+        ("Tool choice error: None", "Tool choice error"),
+        ("It broke: {badly}", "It broke: {badly}"),
+        ("plain words: more", "plain words: more"),
         ("{broken", "{broken"),
     ],
 )
