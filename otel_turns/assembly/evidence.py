@@ -1,17 +1,16 @@
 """What is known to be missing from a turn.
 
-Comes in: remarks of the other modules while a turn is made. Goes out: the `evidence` member. A code from the
-closed list each (SEMANTICS, section 9), with a message for a human that never shows content.
+Comes in: remarks of the other modules while a turn is made. Goes out: the `evidence` member. The codes and
+what each means for completeness are the model's; a message is for a human and never shows content.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["Remarks"]
+from otel_turns.model.evidence import EvidenceCode, issue, says_missing
 
-_HARMLESS = frozenset({"synthetic_operation_id", "clock_skew"})
-"""These say how a turn was read, and not that something of it is missing."""
+__all__ = ["Remarks"]
 
 
 class Remarks:
@@ -21,12 +20,12 @@ class Remarks:
 
     def __init__(self) -> None:
         self._missing = False
-        self._issues: list[dict[str, str]] = []
+        self._issues: list[dict[str, Any]] = []
         self._seen: set[tuple[str, str, str | None]] = set()
 
     def add(
         self,
-        code: str,
+        code: EvidenceCode,
         message: str,
         span_id: bytes | None = None,
         operation_id: str | None = None,
@@ -40,13 +39,9 @@ class Remarks:
         if (code, message, where) in self._seen:
             return
         self._seen.add((code, message, where))
-        self._missing = self._missing or not (expected or code in _HARMLESS)
-        issue = {"code": code, "message": message}
-        if span_id:
-            issue["spanId"] = span_id.hex()
-        if operation_id:
-            issue["operationId"] = operation_id
-        self._issues.append(issue)
+        self._missing = self._missing or says_missing(code, "waiting" if expected else "completed")
+        span = span_id.hex() if span_id else None
+        self._issues.append(issue(code, message, span_id=span, operation_id=operation_id or None))
 
     def member(self) -> dict[str, Any]:
         issues = sorted(

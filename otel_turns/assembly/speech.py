@@ -168,7 +168,7 @@ class _Fold:
                 self.open = None
         else:
             self.speech.annotations.append(
-                (time, {"type": "custom", "source": event.source, "event_name": name, "payload": payload})
+                (time, _annotation("custom", source=event.source, event_name=name, payload=payload))
             )
 
 
@@ -188,6 +188,10 @@ def _direct(name: str, payload: Any) -> dict[str, Any] | None:
     if isinstance(fields.get("operationId"), str):
         made["operationId"] = fields["operationId"]
     return made
+
+
+def _annotation(kind: str, **fields: Any) -> dict[str, Any]:
+    return {"type": kind, "data": fields}
 
 
 def _parse(text: str) -> tuple[Any, bool]:
@@ -252,23 +256,12 @@ def fold(node: Node) -> Speech:
             case n.Custom():
                 folding.custom(event, time, index)
             case n.CitationAdded():
-                speech.annotations.append((time, {"type": "citation.added", "citation": event.citation}))
-            case n.MemoryUpdate():
-                speech.annotations.append(
-                    (
-                        time,
-                        {
-                            "type": "memory.update",
-                            "key": event.key,
-                            "value": event.value,
-                            "operation": event.operation,
-                        },
-                    )
-                )
-            case n.SandboxOutput():
-                speech.annotations.append(
-                    (time, {"type": "sandbox.output", "stream": event.stream, "data": event.data})
-                )
+                speech.annotations.append((time, {"type": "citation.added", "data": event.citation}))
+            case n.MemoryUpdate(key, value, operation):
+                made = _annotation("memory.update", key=key, value=value, operation=operation)
+                speech.annotations.append((time, made))
+            case n.SandboxOutput(stream, data):
+                speech.annotations.append((time, _annotation("sandbox.output", stream=stream, data=data)))
             case _:
                 pass
     folding.break_off()

@@ -21,6 +21,7 @@ from otel_turns.assembly.tree import Node
 from otel_turns.assembly.usage import count_usage
 from otel_turns.assembly.witnesses import decide, end_behind_its_back, gather
 from otel_turns.model.facts import MISSING, Role
+from otel_turns.model.provenance import group_turn_id, turn_id
 
 __all__ = ["assemble_turn"]
 
@@ -108,10 +109,10 @@ def _without_content(making: Making, events: list[Event]) -> list[Event]:
 def _otel(making: Making, events: list[Event]) -> dict[str, Any]:
     root = making.scope.root
     otel: dict[str, Any] = {
-        "turnId": root.trace_id.hex() + (root.span_id.hex() or "0" * 16),
+        "turnId": turn_id(root.trace_id, root.span_id) if root.is_span else _group_id(making),
         "revision": 0,
-        "traceId": root.trace_id.hex(),
-        "rootSpanId": root.span_id.hex(),
+        "traceId": root.trace_id.hex() if root.is_span else "",
+        "rootSpanId": root.span_id.hex() if root.is_span else "",
     }
     if making.session is not None:
         otel["sessionId"] = making.session
@@ -145,13 +146,28 @@ def _otel(making: Making, events: list[Event]) -> dict[str, Any]:
     )
     if annotations and making.options.content:
         otel["annotations"] = [
-            {**value, "time": str(time), "spanId": span} for time, span, _, value in annotations
+            {"timeUnixNano": str(time), "spanId": span, **value} for time, span, _, value in annotations
         ]
     otel["evidence"] = making.remarks.member()
     return otel
 
 
+def _group_id(making: Making) -> str:
+    """The id of a turn that stands on log records alone: by its convention's own id of the prompt or turn,
+    else by the session or trace that joins its records; where a mark begins the turn, by that mark's time as
+    well.
+    """
+    records = making.records
+    group = next((r.facts.group for r in records if r.facts.group), None)
+    begun = next((r.start for r in records if r.facts.boundary == "start"), None)
+    if group is None:
+        group = making.session if begun is not None else making.scope.root.trace_id.hex()
+    word = group or ""
+    convention = making.scope.root.facts.convention.name
+    return group_turn_id(convention, word if begun is None else f"{word}\0{begun}")
+
+
 def _annotations(making: Making, node: Node) -> list[tuple[int, dict[str, Any]]]:
-    found = [(m.time, dict(m.value)) for m in node.facts.marks if m.kind == "annotation"]
+    found = [(m.time or node.start, dict(m.value)) for m in node.facts.marks if m.kind == "annotation"]
     speech = making.speeches.get(id(node))
     return found + (speech.annotations if speech is not None else [])

@@ -186,7 +186,7 @@ class Mark:
     """Something that happened at a time and is an event by itself.
 
     `kind` "event": `value` is a whole StreamEvent as a dict (`compaction`, `skill.loaded`, `input.requested`, `error`, ...).
-    `kind` "annotation": kept in `otel.annotations`; `value` is a dict. `kind` "malformed": `value` is the reason (evidence).
+    `kind` "annotation": kept in `otel.annotations`; `value` is `{"type": ..., "data"?: ...}`. `kind` "malformed": `value` is the reason (evidence).
     """
 
     time: int
