@@ -21,6 +21,7 @@ from typing import Annotated, Any, Final, Literal, NoReturn
 from otel_turns.errors import ConfigError
 
 __all__ = [
+    "ENV_ONLY",
     "ENV_PREFIX",
     "Loaded",
     "Says",
@@ -33,7 +34,14 @@ __all__ = [
 ]
 
 ENV_PREFIX: Final = "OTEL_TURNS_"
-_CONFIG: Final = "config"
+ENV_ONLY: Final = {
+    "config": "the YAML file to read",
+    "sink_token": "the bearer token that HTTP sinks send",
+    "sink_token_file": "a file that holds it",
+    "sink_headers": "further headers that HTTP sinks send, `name=value,name=value`",
+}
+"""Names that the environment alone may give: they are no settings, or secrets of a sink."""
+
 _MASK: Final = "********"
 
 
@@ -144,12 +152,11 @@ def load(
     Raises `ConfigError` for an unknown name, a value of the wrong kind, or a file that cannot be read.
     """
     env = os.environ if env is None else env
-    from_env = _from_env(env)
-    named = from_env.pop(_CONFIG, None)
-    path = Path(file) if file is not None else Path(named[1]) if named else None
+    named = file or env.get(f"{ENV_PREFIX}CONFIG")
+    path = Path(named) if named else None
     layers: list[tuple[str, Mapping[str, tuple[str, Any]]]] = [
         ("flag", {k: (f"--{k.replace('_', '-')}", v) for k, v in (flags or {}).items() if v is not None}),
-        ("env", from_env),
+        ("env", _from_env(env)),
         ("file", _from_file(path) if path is not None else {}),
     ]
     values: dict[str, Any] = {}
@@ -171,9 +178,9 @@ def _from_env(env: Mapping[str, str]) -> dict[str, tuple[str, Any]]:
     for key, value in env.items():
         if key.startswith(ENV_PREFIX) and value != "":
             name = key[len(ENV_PREFIX) :].lower()
-            if name != _CONFIG:
-                _known(name, f"environment variable {key}", lambda n: ENV_PREFIX + n.upper())
-            found[name] = (key, value)
+            if name not in ENV_ONLY:
+                _known(name, f"environment variable {key}", lambda n: ENV_PREFIX + n.upper(), (*ENV_ONLY,))
+                found[name] = (key, value)
     return found
 
 
@@ -204,8 +211,8 @@ def _from_file(path: Path) -> dict[str, tuple[str, Any]]:
     return found
 
 
-def _known(name: str, where: str, spelled: Callable[[str], str]) -> None:
-    names = [f.name for f in dataclasses.fields(Settings)]
+def _known(name: str, where: str, spelled: Callable[[str], str], more: tuple[str, ...] = ()) -> None:
+    names = [*(f.name for f in dataclasses.fields(Settings)), *more]
     if name in names:
         return
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from otel_turns.config import Secret, Settings, describe, load, parse_bytes, parse_seconds
+from otel_turns.config import ENV_ONLY, Secret, Settings, describe, load, parse_bytes, parse_seconds
 from otel_turns.errors import ConfigError
 
 
@@ -58,6 +59,20 @@ def test_variables_of_others_are_left_alone() -> None:
 def test_unknown_variable_is_refused_with_the_nearest() -> None:
     with pytest.raises(ConfigError, match=r"OTEL_TURNS_LINGR is unknown: did you mean OTEL_TURNS_LINGER\?"):
         load(env={"OTEL_TURNS_LINGR": "3"})
+
+
+def test_variables_of_sinks_are_known_and_no_settings() -> None:
+    env = {f"OTEL_TURNS_{name.upper()}": "x" for name in ENV_ONLY if name != "config"}
+    assert load(env=env).settings == Settings()
+    with pytest.raises(ConfigError, match=r"did you mean OTEL_TURNS_SINK_TOKEN\?"):
+        load(env={"OTEL_TURNS_SINK_TOKN": "x"})
+
+
+def test_every_variable_that_the_package_reads_is_known() -> None:
+    package = Path(__file__).parents[1] / "otel_turns"
+    source = "".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))
+    names = {name.lower() for name in re.findall(r"OTEL_TURNS_([A-Z_]+[A-Z])", source)}
+    assert names <= {*Settings.__dataclass_fields__, *ENV_ONLY}
 
 
 def test_unknown_key_of_the_file_is_refused_with_file_and_nearest(tmp_path: Path) -> None:

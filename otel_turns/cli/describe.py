@@ -69,7 +69,7 @@ def config(as_json: options.Json = False, config: options.Config = None) -> None
     A flag beats the environment (OTEL_TURNS_LINGER=5s), which beats the YAML file of --config or
     OTEL_TURNS_CONFIG (`linger: 5s`), which beats the default.
     """
-    from otel_turns.config import describe, load
+    from otel_turns.config import ENV_ONLY, ENV_PREFIX, describe, load
 
     shown = load(file=config).shown()
     if as_json:
@@ -79,3 +79,6 @@ def config(as_json: options.Json = False, config: options.Config = None) -> None
     for name, (value, origin) in shown.items():
         line = f"{name}: {orjson.dumps(value).decode()}"
         sys.stdout.write(f"{line:40} # {origin}: {docs[name]}\n")
+    for name, doc in ENV_ONLY.items():
+        variable = f"{ENV_PREFIX}{name.upper()}"
+        sys.stdout.write(f"# {variable:38} # environment only: {doc}\n")

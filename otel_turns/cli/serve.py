@@ -68,7 +68,7 @@ def serve(
     except ImportError as error:
         raise ConfigError(f"the receiver needs `pip install 'otel_turns[server]'` ({error})") from error
     pipeline = Pipeline(
-        [open_sink(spec, bare=settings.bare) for spec in settings.sink],
+        [open_sink(settings.sink, bare=settings.bare)],
         linger_s=settings.linger,
         idle_s=settings.idle,
         max_age_s=settings.max_age,
