@@ -239,12 +239,16 @@ def _stitched(bare: list[Node], turns: list[TurnScope], epochs: _Epochs) -> list
 
 
 def _join_runs(runs: Iterable[Node], turns: list[TurnScope]) -> list[Node]:
-    """An executing span alone in its trace joins the turn that asked for it: by the call's id, else by name
-    and time.
+    """An executing span alone in its trace joins the turn that asked for it: by the call's id; without one by
+    its name, where one turn alone waits for such a call at that time.
     """
+    ordered = sorted(runs, key=lambda n: n.key)
+    if not ordered:
+        return []
+    asked = _Asked(turns)
     left: list[Node] = []
-    for run in sorted(runs, key=lambda n: n.key):
-        turn = _asking_turn(run, turns)
+    for run in ordered:
+        turn = asked.turn_of(run)
         if turn is None:
             left.append(run)
         else:
@@ -253,31 +257,60 @@ def _join_runs(runs: Iterable[Node], turns: list[TurnScope]) -> list[Node]:
     return left
 
 
-def _asking_turn(run: Node, turns: list[TurnScope]) -> TurnScope | None:
-    best: tuple[tuple[int, int], TurnScope] | None = None
-    facts = next(n.facts for n in run.subtree() if n.role is Role.TOOL)
-    ids = {facts.call_id, *facts.other_ids} - {None}
-    for turn in turns:
-        for node in turn.nodes():
-            if node.role is not Role.INFERENCE or node.start > run.start:
-                continue
-            for call in (p for m in node.facts.outputs or () for p in m.parts if isinstance(p, ToolCall)):
-                mine = {call.id, *call.other_ids} - {None}
-                rank = 3 if ids & mine else 0
-                if not rank and not (ids and mine) and call.name and call.name == facts.tool_name:
-                    rank = 2 if call.arguments == facts.arguments else 1
-                if rank and (best is None or (rank, node.start) > best[0]):
-                    best = ((rank, node.start), turn)
-    return best[1] if best else None
+@dataclass(slots=True, eq=False)
+class _Ask:
+    """A call that a turn asked for: from when, and until when (the turn's next request) it may run."""
+
+    turn: TurnScope
+    call: ToolCall
+    since: int
+    until: int | None
+
+
+class _Asked:
+    """The calls of many turns, by id and by name, in order of time."""
+
+    def __init__(self, turns: list[TurnScope]) -> None:
+        self._by_id: dict[str, list[_Ask]] = defaultdict(list)
+        self._by_name: dict[str, list[_Ask]] = defaultdict(list)
+        for turn in turns:
+            requests = sorted((n for n in turn.nodes() if n.role is Role.INFERENCE), key=lambda n: n.key)
+            for at, node in enumerate(requests):
+                following = requests[at + 1].start if at + 1 < len(requests) else None
+                for call in (p for m in node.facts.outputs or () for p in m.parts if isinstance(p, ToolCall)):
+                    ask = _Ask(turn, call, node.start, following)
+                    for one in {call.id, *call.other_ids} - {None}:
+                        self._by_id[str(one)].append(ask)
+                    if call.name:
+                        self._by_name[call.name].append(ask)
+        for asks in (*self._by_id.values(), *self._by_name.values()):
+            asks.sort(key=lambda a: a.since)
+
+    def turn_of(self, run: Node) -> TurnScope | None:
+        facts = next(n.facts for n in run.subtree() if n.role is Role.TOOL)
+        ids = [i for i in (facts.call_id, *facts.other_ids) if i]
+        for one in ids:
+            asks = self._by_id.get(one, [])
+            at = bisect_right(asks, run.start, key=lambda a: a.since)
+            if at:
+                return asks[at - 1].turn
+        if ids or facts.tool_name is None:
+            return None
+        asks = self._by_name.get(facts.tool_name, [])
+        near = asks[max(0, bisect_right(asks, run.start, key=lambda a: a.since) - 64) :]
+        waiting = [a for a in near if a.since <= run.start and (a.until is None or run.start <= a.until)]
+        equal = [a for a in waiting if a.call.arguments == facts.arguments] or waiting
+        homes = {id(a.turn): a.turn for a in equal}
+        return next(iter(homes.values())) if len(homes) == 1 else None
 
 
 def _join_strays(strays: list[Node], turns: list[TurnScope]) -> None:
     """Agent work beside the agents of one local root: a run joins the turn that asked for it, a request the
     turn that it is nearest to in time under the same root; where neither holds it is a turn of its own.
     """
-    left = _join_runs((n for n in strays if n.role is Role.TOOL), turns)
-    for node in left:
-        if not any(up in strays for up in node.above()):
+    known = {id(n) for n in strays}
+    for node in _join_runs((n for n in strays if n.role is Role.TOOL), turns):
+        if not any(id(up) in known for up in node.above()):
             turns.append(TurnScope(node, [node]))
     for chain in stitch(n for n in strays if n.role is Role.INFERENCE and not n.facts.side):
         turns.append(TurnScope(chain.nodes[0], list(chain.nodes)))
@@ -315,35 +348,57 @@ def _join_records(records: list[Node], turns: list[TurnScope], epochs: _Epochs) 
 
 def _continue(turns: list[TurnScope]) -> None:
     """A turn whose work ended behind its back goes on where a later root says so."""
-    for turn in sorted(turns, key=lambda t: t.start):
-        call = next((n.facts.continues for n in (*turn.tops, *turn.records) if n.facts.continues), None)
-        if call is None:
+    going_on = [
+        (turn, call)
+        for turn in sorted(turns, key=lambda t: t.start)
+        if (call := next((n.facts.continues for n in (*turn.tops, *turn.records) if n.facts.continues), None))
+    ]
+    if not going_on:
+        return
+    made_by: dict[str, TurnScope] = {}
+    for turn in turns:
+        for node in (*turn.nodes(), *turn.records):
+            if node.facts.call_id:
+                made_by.setdefault(node.facts.call_id, turn)
+    gone: set[int] = set()
+    for turn, call in going_on:
+        home = made_by.get(call)
+        if home is None or home is turn:
             continue
-        for other in turns:
-            if other is not turn and any(call == n.facts.call_id for n in (*other.nodes(), *other.records)):
-                other.tops.extend(turn.tops)
-                other.records.extend(turn.records)
-                other.stitched = True
-                turns.remove(turn)
-                break
+        home.tops.extend(turn.tops)
+        home.records.extend(turn.records)
+        home.stitched = True
+        gone.add(id(turn))
+        for known, maker in made_by.items():
+            if maker is turn:
+                made_by[known] = home
+    turns[:] = [t for t in turns if id(t) not in gone]
 
 
 def _side_turns(turns: list[TurnScope]) -> None:
     """Side requests alone are no turn: they join the nearest turn of their trace, or count in none."""
-    for turn in list(turns):
+    sides: list[tuple[TurnScope, list[Node]]] = []
+    by_trace: dict[bytes, list[TurnScope]] = defaultdict(list)
+    for turn in turns:
         work = [
             n
             for n in (*turn.nodes(), *turn.records)
             if n.role in (Role.INFERENCE, Role.TOOL, Role.HANDOFF) or _tells(n)
         ]
-        if not work or not all(n.role is Role.INFERENCE and n.facts.side for n in work):
-            continue
-        turns.remove(turn)
-        near = [t for t in turns if t.root.trace_id == turn.root.trace_id]
+        if work and all(n.role is Role.INFERENCE and n.facts.side for n in work):
+            sides.append((turn, work))
+        else:
+            by_trace[turn.root.trace_id].append(turn)
+    if not sides:
+        return
+    for turn, work in sides:
+        near = by_trace.get(turn.root.trace_id)
         if near:
             home = min(near, key=lambda t: (abs(t.start - turn.start), t.start))
             home.tops.extend(n for n in work if n.is_span)
             home.records.extend(n for n in work if not n.is_span)
+    gone = {id(turn) for turn, _ in sides}
+    turns[:] = [t for t in turns if id(t) not in gone]
 
 
 def _speaks(record: Node) -> bool:

@@ -51,6 +51,10 @@ class Making:
         root = self.scope.root
         return [root, *self.cast.main.invocations, *self.every]
 
+    def was_asked(self, call_id: str) -> bool | None:
+        """Whether an earlier turn left this call pending, and asked a human about it (`Memory.asked`)."""
+        return self.memory.asked(self.session, call_id)
+
     @property
     def gives_spans(self) -> bool:
         return any(

@@ -10,23 +10,25 @@ __all__ = ["Memory"]
 
 
 class Memory:
-    """What the turns of a session leave behind for later ones: the calls that were pending, and whether a
-    human was asked.
-    """
+    """The calls that earlier turns left pending, and whether a human was asked. At most `limit`."""
 
     def __init__(self, limit: int = 10_000) -> None:
-        self._pending: dict[tuple[str | None, str], bool] = {}
+        self._pending: dict[str, dict[str | None, bool]] = {}
         self._limit = limit
 
     def leave(self, session: str | None, call_id: str, asked: bool) -> None:
-        self._pending[(session, call_id)] = asked
+        """`asked`: a human was asked about the call."""
+        self._pending.setdefault(call_id, {})[session] = asked
         while len(self._pending) > self._limit:
             self._pending.pop(next(iter(self._pending)))
 
-    def pending(self, session: str | None) -> dict[str, bool]:
-        """Pending calls of the session, and of turns without one."""
-        return {
-            call: asked
-            for (one, call), asked in self._pending.items()
-            if one == session or one is None or session is None
-        }
+    def asked(self, session: str | None, call_id: str) -> bool | None:
+        """Whether a human was asked about this call of the session (or of a turn without one); None where it
+        was not left pending.
+        """
+        known = self._pending.get(call_id)
+        if known is None:
+            return None
+        if session is None:
+            return next(reversed(known.values()))
+        return known.get(session, known.get(None))

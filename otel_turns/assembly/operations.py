@@ -9,7 +9,7 @@ nobody tells is `MISSING`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -142,8 +142,8 @@ class Operations:
             else:
                 supplement(op.run.facts, facts)
 
-    def hand(self, handed: Handed, gives_spans: bool, remembered: dict[str, bool]) -> None:
-        """Results that a request hands in. `remembered`: calls that an earlier turn left pending -> whether a
+    def hand(self, handed: Handed, gives_spans: bool, was_asked: Callable[[str], bool | None]) -> None:
+        """Results that a request hands in. `was_asked`: calls that an earlier turn left pending -> whether a
         human was asked.
         """
         unnamed: list[ToolResult] = []
@@ -155,12 +155,12 @@ class Operations:
                 self._finish(op, result, handed.node, handed.node.start)
             elif result.id or result.other_ids:
                 if not self._pair_by_order(result, handed):
-                    self._prove(result, handed, gives_spans, remembered)
+                    self._prove(result, handed, gives_spans, was_asked)
             else:
                 unnamed.append(result)
         for result in unnamed:
             if not self._pair_by_order(result, handed):
-                self._prove(result, handed, gives_spans, remembered)
+                self._prove(result, handed, gives_spans, was_asked)
 
     def reach(self, sub: Agent, transfers: Sequence[Node]) -> None:
         """A sub-agent: the operation through which it was reached, where there was one."""
@@ -529,7 +529,7 @@ class Operations:
         return True
 
     def _prove(
-        self, result: ToolResult, handed: Handed, gives_spans: bool, remembered: dict[str, bool]
+        self, result: ToolResult, handed: Handed, gives_spans: bool, was_asked: Callable[[str], bool | None]
     ) -> None:
         """A result whose call nobody saw in this turn still proves the call."""
         if not handed.first and any(o.result is not None and o.ids & {result.id or ""} for o in self.all):
@@ -555,7 +555,7 @@ class Operations:
         )
         op.unstarted = op.input is MISSING or not handed.first
         self._finish(op, result, handed.node, handed.node.start)
-        if result.id and remembered.get(result.id) and gives_spans:
+        if result.id and was_asked(result.id) and gives_spans:
             op.rejected = True
 
     def _run_of(self, call: ToolCall, handed: Handed) -> Operation | None:
@@ -652,8 +652,9 @@ def _points_to(op: Operation, name: str | None) -> int:
     other = _plain(name)
     if mine == other:
         return 4
-    given = cast("dict[str, Any]", op.input) if isinstance(op.input, dict) else {}
-    if any(isinstance(v, str) and _plain(v) == other for v in given.values()):
+    given: Any = op.input
+    values = cast("dict[str, Any]", given).values() if isinstance(given, dict) else ()
+    if any(isinstance(v, str) and _plain(v) == other for v in values):
         return 3
     return 2 if other and other in mine else 0
 

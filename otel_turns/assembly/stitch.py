@@ -36,19 +36,74 @@ class Chain:
             self.pending = asked
 
 
+_MOST_RIVALS = 64
+"""How many open chains are weighed for one request, the latest first: what bounds the cost of many alike."""
+
+
+class _OpenChains:
+    """Chains that may go on, found by what a next request shows: call ids, response id, history."""
+
+    def __init__(self) -> None:
+        self._by_call: dict[str, list[tuple[int, Chain]]] = {}
+        self._by_response: dict[str, tuple[int, Chain]] = {}
+        self._by_words: dict[int, list[tuple[int, Chain]]] = {}
+
+    def add(self, at: int, chain: Chain) -> None:
+        """Registers what the chain's last request leaves open. A finished chain leaves nothing."""
+        facts = chain.last.facts
+        if facts.response_id:
+            self._by_response[facts.response_id] = (at, chain)
+        if facts.outputs is not None and not chain.pending and not facts.failed:
+            return
+        for call in chain.pending:
+            for one in (call.id, *call.other_ids):
+                if one:
+                    self._by_call.setdefault(one, []).append((at, chain))
+        if facts.inputs is not None:
+            key = _prefixes(words(facts.inputs))[-1]
+            self._by_words.setdefault(key, []).append((at, chain))
+
+    def rivals(self, node: Node) -> list[tuple[int, Chain]]:
+        """Chains that the request may go on with."""
+        facts = node.facts
+        found: dict[int, Chain] = {}
+        if facts.previous_response_id in self._by_response:
+            at, chain = self._by_response[facts.previous_response_id]
+            found[at] = chain
+        for result in tail_results(facts.inputs):
+            for one in (result.id, *result.other_ids):
+                if one:
+                    found.update(self._by_call.get(one, ())[-_MOST_RIVALS:])
+        if facts.inputs is not None:
+            for key in _prefixes(words(facts.inputs)):
+                found.update(self._by_words.get(key, ())[-_MOST_RIVALS:])
+        return [(at, found[at]) for at in sorted(found)]
+
+
+def _prefixes(said: Sequence[tuple[str, str]]) -> list[int]:
+    """A hash for each beginning of a history, the empty one first."""
+    keys = [0]
+    for word in said:
+        keys.append(hash((keys[-1], word)))
+    return keys
+
+
 def stitch(requests: Iterable[Node]) -> list[Chain]:
     """Chains of requests, by the time of their first."""
     chains: list[Chain] = []
+    open_chains = _OpenChains()
     for node in sorted(requests, key=lambda n: n.key):
         best: tuple[int, int, Chain] | None = None
-        for at, chain in enumerate(chains):
+        for at, chain in open_chains.rivals(node):
             score = _continues(node, chain)
             if score and (best is None or (score, at) > best[:2]):
                 best = (score, at, chain)
         if best is None:
             chains.append(Chain(node))
+            open_chains.add(len(chains) - 1, chains[-1])
         else:
             best[2].add(node)
+            open_chains.add(best[1], best[2])
     return chains
 
 

@@ -367,42 +367,50 @@ def _settle_hidden(facts: Facts) -> None:
 
 
 def _link(forest: Forest) -> None:
-    for node in forest.by_id.values():
-        parent_id = node.source.parent_id if isinstance(node.source, Span) else None
+    by_id, roots = forest.by_id, forest.roots
+    for (trace_id, _), node in by_id.items():
+        source = node.source
+        parent_id = source.parent_id if isinstance(source, Span) else None
         if parent_id is None or parent_id == _NO_PARENT:
+            roots.append(node)
             continue
-        parent = forest.by_id.get((node.trace_id, parent_id))
+        parent = by_id.get((trace_id, parent_id))
         if parent is None:
             node.parent_missing = parent_id
-        elif parent is not node:
-            node.parent = parent
-    for node in forest.by_id.values():
-        _break_cycle(node)
-    for node in forest.by_id.values():
-        if node.parent is not None:
-            node.parent.children.append(node)
+            roots.append(node)
+        elif parent is node:
+            roots.append(node)
         else:
-            forest.roots.append(node)
-    _number_depths(forest)
+            node.parent = parent
+            parent.children.append(node)
+    _break_circles(forest)
 
 
-def _break_cycle(node: Node) -> None:
-    """Spans that are each other's ancestors: the earliest of the circle becomes a root."""
-    seen = {id(node)}
-    circle = [node]
-    at = node.parent
-    while at is not None:
-        if at is node:
-            first = min(circle, key=lambda n: (n.start, n.span_id))
+def _break_circles(forest: Forest) -> None:
+    """Spans that are each other's ancestors: the earliest of each circle becomes a root."""
+    seen: set[int] = set()
+    for root in forest.roots:
+        seen.update(id(n) for n in root.subtree())
+    if len(seen) == len(forest.by_id):
+        return
+    lost = sorted((n for n in forest.by_id.values() if id(n) not in seen), key=lambda n: (n.start, n.span_id))
+    for node in lost:
+        if id(node) in seen:
+            continue
+        circle: list[Node] = []
+        passed: set[int] = set()
+        at: Node | None = node
+        while at is not None and id(at) not in passed:
+            passed.add(id(at))
+            circle.append(at)
+            at = at.parent
+        turning = next((n for n, one in enumerate(circle) if one is at), 0)
+        first = min(circle[turning:], key=lambda n: (n.start, n.span_id))
+        if first.parent is not None:
+            first.parent.children.remove(first)
             first.parent = None
-            return
-        if id(at) in seen:
-            return
-        seen.add(id(at))
-        circle.append(at)
-        if len(circle) > 1000 and at.depth:
-            return
-        at = at.parent
+        forest.roots.append(first)
+        seen.update(id(n) for n in first.subtree())
 
 
 def _number_depths(forest: Forest) -> None:

@@ -40,14 +40,17 @@ def gather(making: Making) -> None:
     handoffs = [n for n in making.nodes if n.role is Role.HANDOFF]
     for sub in subs:
         _reach(making, sub, handoffs)
-    pending = making.memory.pending(making.session)
     for handed in making.handed:
-        ops.hand(handed, making.gives_spans, pending)
-    _hand_by_agents(making, pending)
+        ops.hand(handed, making.gives_spans, making.was_asked)
+    _hand_by_agents(making)
     _hear_results(making)
     if making.options.resumed_operations == "finish":
         for op in ops.all:
-            op.resumed = op.asked is None and op.result is not None and bool(op.ids & set(pending))
+            op.resumed = (
+                op.asked is None
+                and op.result is not None
+                and any(making.was_asked(i) is not None for i in op.ids)
+            )
     never_ran = {i for n in making.every for i in n.facts.handed_over}
     for op in [o for o in ops.all if o.ids & never_ran and o.run is None]:
         ops.drop(op)
@@ -114,7 +117,7 @@ def _ask_by_agents(making: Making) -> None:
             making.ops.ask(reply)
 
 
-def _hand_by_agents(making: Making, pending: dict[str, bool]) -> None:
+def _hand_by_agents(making: Making) -> None:
     for agent in making.cast.agents:
         node = agent.node
         if node is None:
@@ -141,7 +144,7 @@ def _hand_by_agents(making: Making, pending: dict[str, bool]) -> None:
                 for p in m.parts
                 if isinstance(p, ToolCall) and p.id
             }
-            making.ops.hand(Handed(node, agent, results, True, asked), making.gives_spans, pending)
+            making.ops.hand(Handed(node, agent, results, True, asked), making.gives_spans, making.was_asked)
 
 
 def decide(making: Making) -> None:
