@@ -57,6 +57,7 @@ BUILT_IN: tuple[str, ...] = (
     "otel_turns.dialects.litellm:LiteLLM",
     "otel_turns.dialects.openlit:OpenLIT",
     "otel_turns.dialects.mastra:Mastra",
+    "otel_turns.dialects.autogen:AutoGen",
     "otel_turns.dialects.vercel_ai_genai:VercelAI",
     "otel_turns.dialects.opencode:Opencode",
     "otel_turns.dialects.claude_code:ClaudeCode",
