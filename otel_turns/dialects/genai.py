@@ -15,6 +15,7 @@ from otel_turns.dialects.genai_content import (
     MESSAGE_EVENTS,
     final_answer,
     read_content,
+    read_event_list,
     read_message_attributes,
     read_message_event,
     text_of,
@@ -90,6 +91,7 @@ class GenAI:
     | `gen_ai.conversation.compacted`, a compaction part in the reply | a compaction | 1.41 |
     | status ERROR, `error.type`, `exception` event | `failed`, `error` | every version |
     | `server.address` of a CLIENT invoke_agent | `remote_url` | 1.31 |
+    | `events`, the older message events as JSON text | `inputs`, `outputs` | Logfire |
     | `logfire.span_type` pending_span | nothing: it only announces another span | Logfire |
     """
 
@@ -159,6 +161,8 @@ class GenAI:
         self._read_failure(span, facts)
         read_content(span, facts)
         attributes = span.attributes
+        if facts.inputs is None and facts.outputs is None and "events" in attributes:
+            read_event_list(attributes["events"], facts)
         facts.usage = read_usage(attributes)
         facts.response_id = as_text(attributes.get("gen_ai.response.id"))
         facts.previous_response_id = as_text(attributes.get("gen_ai.request.previous_response.id"))

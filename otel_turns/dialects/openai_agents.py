@@ -30,7 +30,7 @@ class OpenAIAgents(GenAI):
     |---|---|
     | the GenAI names | as there |
     | a tool's span with arguments, without result and error | `paused`, a question: it waits for approval |
-    | status message, the repr of the SDK's error object | `error`: its `data.error`, else its `message` |
+    | status message: the repr of the SDK's error object | `error`: its `data.error`, or its `message` |
     """
 
     convention = Convention("openai_agents", content_switch=_SWITCH, runs_have_spans=True)
@@ -60,7 +60,7 @@ class OpenAIAgentsV2(OpenAIAgents):
     |---|---|
     | the GenAI names | as there |
     | the root, of kind SERVER with operation invoke_agent | a workflow |
-    | status message, the SDK's message and the repr of its data | `error`: `error` in the data, else the message |
+    | status message: the SDK's message, the repr of its data | `error`: that of the data, or the message |
     | operation `unknown` (the SDK's tasks and turns), `guardrail` | structure |
     | operation `agent_handoff`, `gen_ai.handoff.from_agent`, `.to_agent` | a handoff |
     | `gen_ai.agent.name` on other spans than an agent's | a default, not read |
@@ -104,7 +104,7 @@ class OpenAIAgentsV2(OpenAIAgents):
 
 
 def _words(error: str) -> str:
-    """The words of the SDK's error object: its repr, or its message and behind a colon the repr of its data."""
+    """The words of the SDK's error object: the repr of it, or its message, a colon, the repr of its data."""
     if error[:1] == "{":
         made = python_repr(error)
         if not is_object(made):

@@ -88,10 +88,7 @@ class PydanticAI(GenAI):
 
     def read_inference(self, span: Span, facts: Facts) -> None:
         super().read_inference(span, facts)
-        attributes = span.attributes
-        if facts.outputs is None and facts.inputs is None and "events" in attributes:
-            read_event_list(attributes["events"], facts)
-        parameters = attributes.get("model_request_parameters")
+        parameters = span.attributes.get("model_request_parameters")
         if type(parameters) is not str or '"output_mode":"text"' in parameters:
             return
         names = _output_tools(parameters)

@@ -37,7 +37,6 @@ BUILT_IN: tuple[str, ...] = (
     "otel_turns.dialects.strands:Strands",
     "otel_turns.dialects.agent_framework:AgentFramework",
     "otel_turns.dialects.semantic_kernel:SemanticKernel",
-    "otel_turns.dialects.autogen:AutoGen",
     "otel_turns.dialects.google_adk:GoogleADK",
     "otel_turns.dialects.google_genai:GoogleGenAI",
     "otel_turns.dialects.openai_agents:OpenAIAgents",

@@ -1,4 +1,4 @@
-"""Semantic Kernel and AutoGen."""
+"""Semantic Kernel."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from otel_turns.dialects.autogen import AutoGen
 from otel_turns.dialects.semantic_kernel import SemanticKernel
-from otel_turns.model.facts import MISSING, Message, Role, Text, ToolCall, ToolResult
-from otel_turns.model.span import KIND_CLIENT, STATUS_ERROR
-from tests.dialects.spans import exception, record, span, text
+from otel_turns.model.facts import Message, Role, Text, ToolCall, ToolResult
+from otel_turns.model.span import STATUS_ERROR
+from tests.dialects.spans import record, span, text
 
 SK = "semantic_kernel.functions.kernel_function"
 
@@ -79,34 +78,3 @@ def test_kernel_errors_and_structure() -> None:
     )
     assert SemanticKernel().read(failed).error == "boom"
     assert SemanticKernel().read(span(name="AutoFunctionInvocationLoop", scope=SK)).role is Role.STEP
-
-
-@pytest.mark.parametrize(
-    ("operation", "role"),
-    [
-        ("create_agent", Role.NOTHING),
-        ("invoke_agent", Role.AGENT),
-        ("execute_tool", Role.TOOL),
-        (None, Role.STEP),
-    ],
-)
-def test_autogen_roles(operation: str | None, role: Role) -> None:
-    attributes = (
-        {"gen_ai.operation.name": operation, "gen_ai.system": "autogen"}
-        if operation
-        else {"messaging.operation": "publish"}
-    )
-    facts = AutoGen().read(span(attributes, scope="autogen-core", kind=KIND_CLIENT))
-    assert (facts.role, facts.remote_url) == (role, None)
-
-
-def test_autogen_a_tool_has_no_content() -> None:
-    called = {
-        "gen_ai.operation.name": "execute_tool",
-        "gen_ai.tool.name": "f",
-        "gen_ai.tool.call.id": "call_1",
-    }
-    facts = AutoGen().read(
-        span(called, scope="autogen-core", status=STATUS_ERROR, message="no", events=[exception("no")])
-    )
-    assert (facts.call_id, facts.arguments, facts.result, facts.error) == ("call_1", MISSING, MISSING, "no")
