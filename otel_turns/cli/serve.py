@@ -65,7 +65,9 @@ def serve(
     try:
         from otel_turns.server.serve import serve as run
         from otel_turns.sources.reception import Limits
-    except ImportError as error:
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("otel_turns"):
+            raise
         raise ConfigError(f"the receiver needs `pip install 'otel_turns[server]'` ({error})") from error
     pipeline = Pipeline(
         [open_sink(settings.sink, bare=settings.bare)],

@@ -7,8 +7,6 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
-import pytest
-
 from otel_turns.testing import plugin
 
 
