@@ -41,7 +41,10 @@ class AutoGen(GenAI):
     | `message` `source` | agent name | 0.4 |
     """
 
-    convention = Convention("autogen", content_switch="agents record no content; run them in a team")
+    convention = Convention(
+        "autogen",
+        content_switch="AutoGen's agents and tools carry no content: instrument the model's client as well",
+    )
     scopes: tuple[str, ...] = ("autogen*",)
     keys: tuple[str, ...] = ()
 
