@@ -492,3 +492,69 @@ def test_an_exception_record_fails_its_request() -> None:
 def test_other_records_are_not_read() -> None:
     assert not GenAI().matches_log(record("http.server.request", {"gen_ai.input.messages": ASKED}))
     assert GenAI().read_log(record("", body="plain words")) is None
+
+
+CALLS = [
+    {
+        "id": "call_1",
+        "type": "function",
+        "function": {"name": "get_weather", "arguments": '{"city": "Paris"}'},
+    }
+]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {
+            "message": [
+                {"text": "Let me check."},
+                {"toolUse": {"toolUseId": "call_1", "name": "get_weather", "input": {"city": "Paris"}}},
+            ]
+        },
+        {"message": {"content": "Let me check."}, "tool_calls": CALLS},
+        {"message": text({"content": "Let me check.", "tool_calls": CALLS})},
+        {"content": "Let me check.", "tool_calls": CALLS},
+        {"content": "Let me check.", "tool_calls": text(CALLS)},
+    ],
+)
+def test_a_choice_in_every_shape(body: dict[str, Any]) -> None:
+    assert chat(events=[event("gen_ai.choice", body)]).outputs == OUTPUTS
+
+
+@pytest.mark.parametrize("said", ['[{"a": 1}]', "[1, 2]", "[not json", "Hello"])
+def test_a_text_that_is_no_list_of_blocks_stays_text(said: str) -> None:
+    assert chat(events=[event("gen_ai.choice", {"message": said})]).outputs == [
+        Message("assistant", [Text(said)])
+    ]
+
+
+@pytest.mark.parametrize("body", [None, 3, {"message": ""}, {"message": "[REDACTED]"}])
+def test_a_choice_that_says_nothing(body: Any) -> None:
+    facts = chat(events=[event("gen_ai.choice", {"gen_ai.event.content": body})])
+    assert facts.outputs is None
+    assert "outputs" in facts.hidden
+
+
+def test_events_as_an_attribute() -> None:
+    told = [{"event.name": name, **body} for name, body in LEGACY]
+    facts = chat({"events": text([*told, {"event.name": "other"}, 3])})
+    assert (facts.inputs, facts.outputs) == (LEGACY_INPUTS, OUTPUTS)
+    assert chat({"events": "not json"}).outputs is None
+
+
+def test_a_details_record_of_a_failed_request() -> None:
+    facts = read_record(record(DETAILS, {"error.type": "500", "gen_ai.input.messages": ASKED}))
+    assert (facts.failed, facts.error, facts.error_type) == (True, "", "500")
+
+
+def test_a_details_record_with_its_fields_in_the_body() -> None:
+    facts = read_record(
+        record(DETAILS, body={"gen_ai.output.messages": JSON_ANSWER, "gen_ai.output.type": "json"})
+    )
+    assert facts.outputs == [Message("assistant", [Text('{"city": "Paris"}')])]
+    assert facts.structured
+
+
+def test_a_pending_span_only_announces_another() -> None:
+    assert chat({"logfire.span_type": "pending_span", "gen_ai.output.messages": SAID}).role is Role.NOTHING
