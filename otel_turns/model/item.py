@@ -16,8 +16,8 @@ __all__ = ["Item", "LoadedItem"]
 class Item(Protocol):
     """A span or log record on its way. `size` is its cost in bytes while held.
 
-    `trace_id` is None for a log record outside any trace. `span_id` is None for a log record. `local_root`: a span that
-    has no parent, or whose parent is in another process.
+    `trace_id` is None for a log record outside any trace. `span_id` is None for a log record. `local_root`: a
+    span that has no parent, or whose parent is in another process.
     """
 
     @property

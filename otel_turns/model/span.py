@@ -1,10 +1,11 @@
 """What any source delivers: spans and log records, as plain data.
 
-Comes in: nothing; this module imports no other part of the package. Goes out: `Span`, `LogRecord` and what they
-hold. The in-process path and OTLP give equal objects for the same telemetry. Nothing here interprets an attribute.
+Comes in: nothing; this module imports no other part of the package. Goes out: `Span`, `LogRecord` and what
+they hold. The in-process path and OTLP give equal objects for the same telemetry. Nothing here interprets an
+attribute.
 
-Attribute values are what OTLP's `AnyValue` can say: `str`, `bool`, `int`, `float`, `bytes`, `list`, `dict`, `None`.
-Times are integer nanoseconds since the Unix epoch; 0 means "not given".
+Attribute values are what OTLP's `AnyValue` can say: `str`, `bool`, `int`, `float`, `bytes`, `list`, `dict`,
+`None`. Times are integer nanoseconds since the Unix epoch; 0 means "not given".
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ class Resource:
 
     @property
     def service(self) -> dict[str, str]:
-        """`name` and `version` of the service (OpenTelemetry's own resource attributes), those that are given."""
+        """`name` and `version` of the service (OpenTelemetry's own resource attributes), those that are
+        given.
+        """
         given = {name: self.attributes.get(f"service.{name}") for name in ("name", "version")}
         return {name: str(value) for name, value in given.items() if value not in (None, "")}
 
@@ -81,7 +84,8 @@ class SpanLink:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One finished span (OTLP `Span`). Ids are raw bytes: 16 for the trace, 8 for a span; `parent_id` is None at a root.
+    """One finished span (OTLP `Span`). Ids are raw bytes: 16 for the trace, 8 for a span; `parent_id` is None
+    at a root.
 
     `end` is 0 for a span that never ended. `kind` and `status` are OTLP's numbers.
     """
@@ -108,9 +112,11 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class LogRecord:
-    """One log record (OTLP `LogRecord`). `time` is the event's own time, or the observed time where that is absent.
+    """One log record (OTLP `LogRecord`). `time` is the event's own time, or the observed time where that is
+    absent.
 
-    `trace_id` and `span_id` are None where the record belongs to no span. `event_name` is OTLP's `event_name`, or "".
+    `trace_id` and `span_id` are None where the record belongs to no span. `event_name` is OTLP's
+    `event_name`, or "".
     """
 
     time: int
