@@ -15,12 +15,9 @@ from itertools import pairwise
 from otel_turns.assembly.stitch import adds_user_message, repeats, stitch
 from otel_turns.assembly.tree import Forest, Node
 from otel_turns.model.facts import Role, ToolCall
-from otel_turns.model.span import KIND_SERVER
 
 __all__ = ["TurnScope", "find_turns"]
 
-_REMOTE = 0x300
-_EVERYDAY = frozenset({"Done", "Error", "Usage", "Custom", "RuntimeStep"})
 
 
 @dataclass(slots=True)
@@ -62,7 +59,7 @@ def find_turns(forest: Forest) -> list[TurnScope]:
     epochs = _Epochs(forest)
     for group in _root_groups(forest):
         tops = [top for root in group for top in _topmost(root)]
-        orphan = any(root.parent_missing and not _is_entry(root) for root in group)
+        orphan = any(root.orphaned for root in group)
         loose = [n for root in group for n in _outside(root)]
         if tops:
             if len(group) > 1 and orphan:
@@ -127,16 +124,10 @@ def _root_groups(forest: Forest) -> list[list[Node]]:
     groups: dict[object, list[Node]] = {}
     for root in forest.roots:
         key: object = id(root)
-        if root.parent_missing and not _is_entry(root):
+        if root.orphaned:
             key = (root.trace_id, root.parent_missing)
         groups.setdefault(key, []).append(root)
     return list(groups.values())
-
-
-def _is_entry(root: Node) -> bool:
-    """A span whose parent is in another process is a local root of its own right."""
-    source = root.source
-    return getattr(source, "kind", 0) == KIND_SERVER or getattr(source, "flags", 0) & _REMOTE == _REMOTE
 
 
 def _topmost(root: Node) -> list[Node]:
@@ -154,13 +145,8 @@ def _topmost(root: Node) -> list[Node]:
 
 def _is_work(node: Node) -> bool:
     return any(
-        n.role in (Role.INFERENCE, Role.TOOL, Role.AGENT, Role.HANDOFF) or _tells(n) for n in node.subtree()
+        n.role in (Role.INFERENCE, Role.TOOL, Role.AGENT, Role.HANDOFF) or n.tells for n in node.subtree()
     )
-
-
-def _tells(node: Node) -> bool:
-    """Whether NormalizedEvents of a span prove agent work: those with everyday names alone do not."""
-    return any(type(event).__name__ not in _EVERYDAY for _, event in node.facts.normalized)
 
 
 def _outside(root: Node) -> list[Node]:
@@ -171,7 +157,7 @@ def _outside(root: Node) -> list[Node]:
         node = stack.pop()
         if node.role in (Role.AGENT, Role.WORKFLOW):
             continue
-        if node.role in (Role.INFERENCE, Role.TOOL, Role.HANDOFF) or _tells(node):
+        if node.role in (Role.INFERENCE, Role.TOOL, Role.HANDOFF) or node.tells:
             found.append(node)
         stack.extend(reversed(node.children))
     return sorted(found, key=lambda n: n.key)
@@ -383,7 +369,7 @@ def _side_turns(turns: list[TurnScope]) -> None:
         work = [
             n
             for n in (*turn.nodes(), *turn.records)
-            if n.role in (Role.INFERENCE, Role.TOOL, Role.HANDOFF) or _tells(n)
+            if n.role in (Role.INFERENCE, Role.TOOL, Role.HANDOFF) or n.tells
         ]
         if work and all(n.role is Role.INFERENCE and n.facts.side for n in work):
             sides.append((turn, work))

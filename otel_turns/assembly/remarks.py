@@ -53,6 +53,10 @@ def _remark_span(making: Making, node: Node) -> None:
         remarks.add(
             "clock_skew", "the span lay outside its caller's time and was shifted into it", node.span_id
         )
+    if node.adopted:
+        remarks.add(
+            "orphan_spans", "the parent of this span never came; its place is told by time", node.span_id
+        )
     for mark in node.facts.marks:
         if mark.kind == "malformed":
             remarks.add("malformed_event", str(mark.value), node.span_id)

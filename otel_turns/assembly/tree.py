@@ -11,12 +11,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 
+from otel_turns.assembly.orphans import adopt_orphans
 from otel_turns.model.facts import MISSING, Facts, Message, Role
-from otel_turns.model.span import LogRecord, Resource, Span
+from otel_turns.model.span import KIND_SERVER, LogRecord, Resource, Span
 
 __all__ = ["Forest", "Node", "Read", "build_forest", "said", "supplement"]
 
 _NO_PARENT = b"\0" * 8
+_REMOTE = 0x300
+"""OTLP's span flags: it is known whether the parent is in another process, and it is."""
+_EVERYDAY = frozenset({"Done", "Error", "Usage", "Custom", "RuntimeStep"})
 
 
 @dataclass(slots=True)
@@ -29,12 +33,14 @@ class Read:
 
 class Node:
     """A span of the tree. `start` and `end` are the span's own times, shifted where its host's clock was off.
+    `adopted`: its parent never came, and its place follows from time alone.
 
     `order` is the node's place among all nodes of its forest by (start, depth, id); it breaks ties of time.
     """
 
     __slots__ = (
         "absorbed",
+        "adopted",
         "children",
         "depth",
         "end",
@@ -58,6 +64,7 @@ class Node:
         self.absorbed: list[Node] = []
         self.owner: Node | None = None
         self.shifted = False
+        self.adopted = False
         self.parent_missing: bytes | None = None
         if isinstance(source, Span):
             self.trace_id = source.trace_id
@@ -89,6 +96,20 @@ class Node:
     @property
     def key(self) -> tuple[int, int, bytes]:
         return (self.start, self.depth, self.span_id)
+
+    @property
+    def orphaned(self) -> bool:
+        """Whether its parent is known and never came. A span whose parent is in another process is a local
+        root of its own right.
+        """
+        if self.parent is not None or self.parent_missing is None or not isinstance(self.source, Span):
+            return False
+        return self.source.kind != KIND_SERVER and self.source.flags & _REMOTE != _REMOTE
+
+    @property
+    def tells(self) -> bool:
+        """Whether its NormalizedEvents prove agent work: those with everyday names alone do not."""
+        return any(type(event).__name__ not in _EVERYDAY for _, event in self.facts.normalized)
 
     def above(self) -> Iterator[Node]:
         """Its ancestors, nearest first."""
@@ -148,6 +169,7 @@ def build_forest(reads: Iterable[Read]) -> Forest:
     _link(forest)
     _attach_records(forest, records)
     _shift_clocks(forest)
+    adopt_orphans(forest)
     _sort(forest)
     _reparent_loose(forest)
     _resolve_chains(forest)
@@ -534,7 +556,7 @@ def _resolve_chains(forest: Forest) -> None:
 
 
 def _has_work(node: Node) -> bool:
-    return any(n.role in _WORK or n.facts.normalized for n in node.below()) or bool(node.facts.normalized)
+    return node.tells or any(n.role in _WORK or n.tells for n in node.below())
 
 
 def _own_inference(node: Node) -> bool:
@@ -667,10 +689,10 @@ def _only_wraps(node: Node) -> bool:
     stack = list(node.children)
     while stack:
         child = stack.pop()
-        if child.role in (Role.INFERENCE, Role.TOOL, Role.HANDOFF) or child.facts.normalized:
+        if child.role in (Role.INFERENCE, Role.TOOL, Role.HANDOFF) or child.tells:
             return False
         if child.role in _AGENTIC:
             wraps = True
         else:
             stack.extend(child.children)
-    return wraps and not node.facts.normalized
+    return wraps and not node.tells

@@ -27,7 +27,7 @@ from otel_turns.model.facts import (
     ToolCall,
     ToolResult,
 )
-from otel_turns.model.span import Resource, Scope, Span
+from otel_turns.model.span import LogRecord, Resource, Scope, Span
 
 SPANS_FOR_RUNS = Convention("test", "switch content on", runs_have_spans=True)
 PLAIN = Convention("test", "switch content on")
@@ -72,6 +72,28 @@ def span(
         dropped_events=dropped_events,
     )
     return Read(source, Facts(convention, role, **facts))
+
+
+def record_of(
+    time: float,
+    role: Role,
+    *,
+    trace: str | None = None,
+    of: str | None = None,
+    convention: Convention = PLAIN,
+    began: float = 0,
+    **facts: Any,
+) -> Read:
+    """One log record at `time` (milliseconds); `of` is the span that it names, within `trace`."""
+    source = LogRecord(
+        T0 + round(time * MS),
+        "record",
+        trace_id=ident(trace, 16) if trace else None,
+        span_id=ident(of, 8) if of else None,
+        scope=Scope("test"),
+        resource=Resource({"service.name": "app"}),
+    )
+    return Read(source, Facts(convention, role, began=T0 + round(began * MS) if began else 0, **facts))
 
 
 def agent(name: str, start: float, end: float, **more: Any) -> Read:
