@@ -537,6 +537,8 @@ class Operations:
         if result.id is None and (result.name is None or any(o.name == result.name for o in self.all)):
             return  # nameless: nothing tells it from a result that is known already
         asked = handed.asked.get(result.id) if result.id else None
+        if asked is not None and self._is_asked_later(asked, handed):
+            return
         unnamed = self._run_of(asked, handed) if asked is not None else None
         if unnamed is not None:
             unnamed.id = result.id
@@ -557,6 +559,16 @@ class Operations:
         self._finish(op, result, handed.node, handed.node.start)
         if result.id and was_asked(result.id) and gives_spans:
             op.rejected = True
+
+    def _is_asked_later(self, call: ToolCall, handed: Handed) -> bool:
+        """A request that was serialized late shows the call that its own reply asks for, and its result."""
+        return any(
+            o.asked is not None
+            and o.asked.start >= handed.node.start
+            and o.name == call.name
+            and (call.arguments is MISSING or o.input is MISSING or _equal(o.input, call.arguments))
+            for o in self._by_id.get(call.id or "", ())
+        )
 
     def _run_of(self, call: ToolCall, handed: Handed) -> Operation | None:
         """A run without an id in this turn that is the run of a call of an earlier one: same tool, same
