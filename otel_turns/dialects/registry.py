@@ -64,7 +64,11 @@ BUILT_IN: tuple[str, ...] = (
     "otel_turns.dialects.gemini_cli:GeminiCLI",
     "otel_turns.dialects.qwen_code:QwenCode",
     "otel_turns.dialects.copilot_cli:CopilotCLI",
+    "otel_turns.dialects.livekit:LiveKit",
     # Conventions, by the attributes that mark them; the most explicit first.
+    "otel_turns.dialects.langfuse:Langfuse",
+    "otel_turns.dialects.mlflow:MLflow",
+    "otel_turns.dialects.genkit:Genkit",
     "otel_turns.dialects.openinference:OpenInference",
     "otel_turns.dialects.vercel_ai:VercelAILegacy",
     "otel_turns.dialects.langsmith:LangSmith",
