@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from otel_turns.dialects.function_values import value_of
+from otel_turns.dialects.genai import structured_answer
+from otel_turns.dialects.genai_content import text_of
 from otel_turns.dialects.parts import Notes, append_reasoning, append_text, tool_call, tool_result
 from otel_turns.dialects.values import as_int, as_text, is_list, is_object, read_failure
 from otel_turns.model.facts import (
@@ -68,7 +70,6 @@ class Genkit:
     convention = Convention(
         "genkit",
         content_switch="leave disableLoggingInputAndOutput of the telemetry plugin unset",
-        runs_have_spans=True,
     )
     scopes: tuple[str, ...] = ("genkit-tracer",)
     keys: tuple[str, ...] = (_TYPE, _SUBTYPE)
@@ -122,6 +123,8 @@ def _model(span: Span, facts: Facts) -> None:
         return
     facts.outputs = _messages([_reply(response)], notes)
     facts.unparsable = notes.unparsable
+    if _asks_for_json(request):
+        facts.structured = structured_answer(text_of(facts.outputs)) is not MISSING
     counts = response.get("usage")
     if is_object(counts):
         usage = TokenUsage(
@@ -131,6 +134,23 @@ def _model(span: Span, facts: Facts) -> None:
             reasoning=as_int(counts.get("thoughtsTokens")),
         )
         facts.usage = usage or None
+
+
+def _asks_for_json(request: Any) -> bool:
+    """By the request itself, or by the words that stand in it for models that cannot be bound to a schema."""
+    if not is_object(request):
+        return False
+    wanted = request.get("output")
+    if is_object(wanted) and (wanted.get("format") == "json" or wanted.get("schema")):
+        return True
+    messages = request.get("messages")
+    for message in messages if is_list(messages) else ():
+        content = message.get("content") if is_object(message) else None
+        for part in content if is_list(content) else ():
+            metadata = part.get("metadata") if is_object(part) else None
+            if is_object(metadata) and metadata.get("purpose") == "output":
+                return True
+    return False
 
 
 def _reply(response: dict[str, Any]) -> Any:
