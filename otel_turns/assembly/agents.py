@@ -21,8 +21,8 @@ class Agent:
     """One invocation of an agent within the turn; `node` is None for the turn's own where no span stands for
     it.
 
-    `via`: the nearest tool span above it. `invocations`: spans that are this same agent again (a resume, a
-    doubled span).
+    `via`: the nearest tool span above it. `invocations`: its span, and those that are this same agent again
+    (a resume, a doubled span). `operation_id`, `failed`: of the operation that a sub-agent is, once told.
     """
 
     node: Node | None
@@ -33,6 +33,8 @@ class Agent:
     invocations: list[Node] = field(default_factory=list[Node])
     requests: list[Node] = field(default_factory=list[Node])
     depth: int = 0
+    operation_id: str = ""
+    failed: bool = False
 
     @property
     def is_main(self) -> bool:

@@ -28,7 +28,9 @@ class Operation:
 
     `run`: the span that executed it; `sub`: the sub-agent that it reached. `handed`: the request that carries
     its result.
-    `joined_by`: how its run was found: "id", "arguments", "order", or "" for a run that nobody asked for.
+    `joined_by`: how its run was found: "id", "arguments", "order", "name" (a sub-agent or handoff that the
+    call points to), or "" for a run that nobody asked for. `answered_by`: the same for the result that a
+    request hands in.
     """
 
     id: str | None
@@ -50,6 +52,7 @@ class Operation:
     handed: Node | None = None
     result: ToolResult | None = None
     joined_by: str = ""
+    answered_by: str = ""
     other_ids: tuple[str, ...] = ()
     told: tuple[int, int, bytes] | None = None
     unstarted: bool = False
@@ -102,7 +105,7 @@ class Operations:
             )
             done = results.get(call.id) if call.id else None
             if done is not None:
-                self._finish(op, done, reply.node, reply.time)
+                self._finish(op, done, reply.node, reply.time, "id")
 
     def run(self, nodes: Iterable[Node]) -> None:
         """Executing spans, in order of time: those that name their call first, so that the others choose
@@ -152,7 +155,7 @@ class Operations:
                 continue
             op = self._answered(result, handed)
             if op is not None:
-                self._finish(op, result, handed.node, handed.node.start)
+                self._finish(op, result, handed.node, handed.node.start, "id")
             elif result.id or result.other_ids:
                 if not self._pair_by_order(result, handed):
                     self._prove(result, handed, gives_spans, was_asked)
@@ -196,11 +199,13 @@ class Operations:
         else:
             op.run = node
             op.started = node.start
+            op.joined_by = op.joined_by or "name"
 
     def transfer(self, node: Node, nexts: Agent | None) -> None:
         """A handoff span: the executing span of the transfer call."""
         facts = node.facts
         op = self._find(facts.call_id, facts.other_ids, node) if facts.call_id else None
+        how = "id" if op is not None else "name"
         if op is None:
             agent = self._cast.owner[id(node)]
             waiting = [
@@ -230,9 +235,11 @@ class Operations:
             op = self._add(
                 Operation(facts.call_id, facts.tool_name, self._cast.owner[id(node)], facts.arguments)
             )
+            how = ""
         op.run = node
         op.runs.append(node)
         op.transfer = True
+        op.joined_by = op.joined_by or how
 
     def heard(
         self, node: Node, call_id: str | None, name: str | None, arguments: Any, time: int, index: int
@@ -265,6 +272,7 @@ class Operations:
         if open_ones:
             op = open_ones[0]
             op.result, op.finished, op.handed, op.told_at = told, time, None, index
+            op.answered_by = "id"
             op.stream = op.stream or node
             return
         op = self._add(
@@ -517,7 +525,7 @@ class Operations:
         if asked is not None and asked.arguments is not MISSING:
             equal = [o for o in waiting if o.name == asked.name and _equal(o.input, asked.arguments)]
             if equal:
-                self._finish(equal[0], result, handed.node, handed.node.start)
+                self._finish(equal[0], result, handed.node, handed.node.start, "arguments")
                 return True
             if waiting and all(o.name != asked.name for o in waiting):
                 return False
@@ -525,7 +533,7 @@ class Operations:
         if not waiting or (len(waiting) != len(known) and not (len(waiting) >= 1 and result.name)):
             return False
         waiting.sort(key=lambda o: (o.asked.start if o.asked else 0, o.index))
-        self._finish(waiting[0], result, handed.node, handed.node.start)
+        self._finish(waiting[0], result, handed.node, handed.node.start, "order")
         return True
 
     def _prove(
@@ -544,7 +552,7 @@ class Operations:
             unnamed.id = result.id
             unnamed.joined_by = "arguments"
             self._by_id.setdefault(result.id or "", []).append(unnamed)
-            self._finish(unnamed, result, handed.node, handed.node.start)
+            self._finish(unnamed, result, handed.node, handed.node.start, "arguments")
             return
         op = self._add(
             Operation(
@@ -556,7 +564,7 @@ class Operations:
             )
         )
         op.unstarted = op.input is MISSING or not handed.first
-        self._finish(op, result, handed.node, handed.node.start)
+        self._finish(op, result, handed.node, handed.node.start, "id" if result.id else "")
         if result.id and was_asked(result.id) and gives_spans:
             op.rejected = True
 
@@ -590,10 +598,10 @@ class Operations:
         open_ones = [o for o in runs if o.run is not None and o.run.facts.arguments is MISSING]
         return open_ones[0] if len(open_ones) == 1 else None
 
-    def _finish(self, op: Operation, result: ToolResult, node: Node, time: int) -> None:
+    def _finish(self, op: Operation, result: ToolResult, node: Node, time: int, how: str) -> None:
         if op.result is not None:
             return
-        op.result, op.handed = result, node
+        op.result, op.handed, op.answered_by = result, node, how
         if op.finished is None:
             op.finished = time
 

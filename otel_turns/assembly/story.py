@@ -9,8 +9,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from otel_turns.assembly.boundaries import TurnScope, find_turns
+from otel_turns.assembly.making import Making
 from otel_turns.assembly.memory import Memory
 from otel_turns.assembly.options import AssemblyOptions
+from otel_turns.assembly.trail import Trail
 from otel_turns.assembly.tree import Read, build_forest
 from otel_turns.assembly.turn import assemble_turn
 from otel_turns.model.facts import Role, ToolCall
@@ -31,14 +33,24 @@ class Told:
         self.open = is_open
 
 
-def assemble(reads: Iterable[Read], options: AssemblyOptions, memory: Memory) -> list[Told]:
-    """The turns of these spans and records, in order of time."""
+def assemble(
+    reads: Iterable[Read], options: AssemblyOptions, memory: Memory, trail: Trail | None = None
+) -> list[Told]:
+    """The turns of these spans and records, in order of time. `trail` is told what became of each of them."""
     told: list[Told] = []
-    for scope in find_turns(build_forest(reads)):
-        record = assemble_turn(scope, options, memory)
+    if trail is not None:
+        reads = trail.begin(reads)
+    forest = build_forest(reads)
+    for scope in find_turns(forest):
+        making = Making(scope, options, memory)
+        record = assemble_turn(making)
         if record is not None:
             traces = frozenset(n.trace_id for n in (*scope.tops, *scope.records, scope.root))
             told.append(Told(record, traces, may_go_on(scope)))
+            if trail is not None:
+                trail.turn(making, record)
+    if trail is not None:
+        trail.end(forest)
     return told
 
 

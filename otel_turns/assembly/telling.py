@@ -132,6 +132,7 @@ def _tell_subagents(making: Making) -> None:
         failed = any(n.facts.failed and not n.facts.recovered for n in sub.invocations[-1:])
         if failed and output is MISSING and node.facts.error:
             output = node.facts.error
+        sub.operation_id, sub.failed = sub_id, failed
         making.narrative.subagent(sub, sub.name or "", sub_id, output, failed)
     for op in making.ops.all:
         reached = op.run.facts.delegates_to if op.run is not None else None

@@ -33,9 +33,8 @@ class Read:
 
 class Node:
     """A span of the tree. `start` and `end` are the span's own times, shifted where its host's clock was off.
-    `adopted`: its parent never came, and its place follows from time alone.
-
-    `order` is the node's place among all nodes of its forest by (start, depth, id); it breaks ties of time.
+    `adopted`: its parent never came, and its place follows from time alone. `owner`: the node that its facts
+    went into, where it told of the same thing as another.
     """
 
     __slots__ = (
@@ -139,12 +138,17 @@ class Node:
 
 @dataclass(slots=True)
 class Forest:
-    """All nodes of one or several traces. `roots`: nodes without a present parent, in order of time."""
+    """All nodes of one or several traces. `roots`: nodes without a present parent, in order of time.
+
+    Log records: `loose_records` stand by themselves; `told_records` name the span that they tell of;
+    `near_records` look for it.
+    """
 
     roots: list[Node] = field(default_factory=list[Node])
     by_id: dict[tuple[bytes, bytes], Node] = field(default_factory=dict[tuple[bytes, bytes], Node])
     loose_records: list[Node] = field(default_factory=list[Node])
     near_records: list[Node] = field(default_factory=list[Node])
+    told_records: list[Node] = field(default_factory=list[Node])
 
     def nodes(self) -> Iterator[Node]:
         for root in self.roots:
@@ -201,8 +205,12 @@ def _attach_records(forest: Forest, records: list[Node]) -> None:
         elif span is None:
             continue
         elif kind == "whole":
+            record.owner = span
+            forest.told_records.append(record)
             supplement(span.facts, record.facts)
         else:
+            record.owner = span
+            forest.told_records.append(record)
             pieces[(record.trace_id, record.span_id)].append(record.facts)
     for key, parts in pieces.items():
         supplement(_told_of(forest.by_id[key], parts[0].role).facts, _joined(parts))
@@ -246,6 +254,7 @@ def fill(node: Node, record: Node) -> None:
     fuller(mine, its)
     supplement(mine, its)
     node.absorbed.append(record)
+    record.owner = node
 
 
 def fuller(facts: Facts, more: Facts) -> None:
@@ -580,6 +589,7 @@ def _absorb(keeper: Node, other: Node) -> None:
     fuller(keeper.facts, other.facts)
     supplement(keeper.facts, other.facts)
     keeper.absorbed.append(other)
+    other.owner = keeper
     convention = other.facts.convention
     other.facts = Facts(convention)
 

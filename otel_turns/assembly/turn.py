@@ -1,18 +1,15 @@
 """One turn out of its scope: the record that a sink receives.
 
-Comes in: a `TurnScope`, options, and what earlier turns of the session left pending. Goes out: a record as a
-plain dict, in the shapes of the model (a test holds them together), or None where the scope turns out to hold
-no agent work.
+Comes in: a `Making`: the turn's scope, options, and what earlier turns of the session left pending. Goes out:
+a record as a plain dict, in the shapes of the model (a test holds them together), or None where the scope
+turns out to hold no agent work.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from otel_turns.assembly.boundaries import TurnScope
 from otel_turns.assembly.making import Making
-from otel_turns.assembly.memory import Memory
-from otel_turns.assembly.options import AssemblyOptions
 from otel_turns.assembly.order import Event, in_order
 from otel_turns.assembly.remarks import remark
 from otel_turns.assembly.status import find_failures
@@ -26,9 +23,9 @@ from otel_turns.model.provenance import group_turn_id, turn_id
 __all__ = ["assemble_turn"]
 
 
-def assemble_turn(scope: TurnScope, options: AssemblyOptions, memory: Memory) -> dict[str, Any] | None:
-    """The record of one turn."""
-    making = Making(scope, options, memory)
+def assemble_turn(making: Making) -> dict[str, Any] | None:
+    """The record of one turn, out of a fresh `Making`, which is full of what was found out afterwards."""
+    scope, options = making.scope, making.options
     gather(making)
     decide(making)
     making.ops.place([r for r in making.replies if not r.node.facts.side])
