@@ -19,6 +19,7 @@ import orjson
 from otel_turns.assembly.memory import Memory
 from otel_turns.assembly.options import AssemblyOptions
 from otel_turns.assembly.story import Told, assemble
+from otel_turns.assembly.trail import Trail
 from otel_turns.assembly.tree import Read
 from otel_turns.dialects.registry import Registry
 from otel_turns.errors import MalformedTelemetry
@@ -77,13 +78,15 @@ def convert(
     limits: Any = None,
     budget_bytes: int = 96 * 1024 * 1024,
     registry: Registry | None = None,
+    trail: Trail | None = None,
 ) -> Summary:
     """Converts files of telemetry; `write` gets each record, in order of time within what is held at once.
 
     Everything is held until the end, so that traces are complete and requests in several traces find each
     other, up to
     `budget_bytes`; beyond it the traces that nothing was added to for longest are converted first.
-    `on_progress` gets bytes done and the total where it is known. Problems are collected, never raised;
+    `on_progress` gets bytes done and the total where it is known. `trail` is told what became of each span.
+    Problems are collected, never raised;
     raises only what `write` raises.
     """
     from otel_turns.sources.files import read_files
@@ -91,7 +94,7 @@ def convert(
     chosen = options or AssemblyOptions()
     reading = registry or Registry()
     summary = Summary()
-    stock = _Stock(reading, chosen, write, summary, budget_bytes)
+    stock = _Stock(reading, chosen, write, summary, budget_bytes, trail)
     extra: dict[str, Any] = {} if limits is None else {"limits": limits}
     for batch in read_files(paths, on_progress=on_progress, **extra):
         for item in batch.items:
@@ -115,6 +118,7 @@ class _Stock:
         write: Callable[[dict[str, Any]], None],
         summary: Summary,
         budget: int,
+        trail: Trail | None = None,
     ) -> None:
         self._registry, self._options, self._write, self._summary, self._budget = (
             registry,
@@ -123,6 +127,7 @@ class _Stock:
             summary,
             budget,
         )
+        self._trail = trail
         self._traces: OrderedDict[bytes | None, list[Item]] = OrderedDict()
         self._size = 0
         self._memory = Memory()
@@ -165,7 +170,7 @@ class _Stock:
     def _tell(self, items: list[Item]) -> None:
         reads, bad = read_items(items, self._registry)
         self._summary.rejected.extend(bad)
-        for told in assemble(reads, self._options, self._memory):
+        for told in assemble(reads, self._options, self._memory, self._trail):
             record = told.record
             turn_id = record["otel"]["turnId"]
             seen = self._revisions.get(turn_id)
