@@ -12,12 +12,11 @@ from __future__ import annotations
 import contextlib
 import difflib
 import logging
-import os
 import threading
 import weakref
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from otel_turns.errors import ConfigError
 
@@ -30,11 +29,9 @@ if TYPE_CHECKING:
     from otel_turns.capture import CapturedTurns
     from otel_turns.config import Loaded
     from otel_turns.pipeline import Pipeline
-    from otel_turns.sinks.base import Sink
+    from otel_turns.sinks import OpenedSink, Sink, SinkSpec
     from otel_turns.sources.feed import FeedCounts
     from otel_turns.sources.processor import TurnSpanProcessor
-
-    SinkSpec: TypeAlias = str | os.PathLike[str] | Callable[[dict[str, Any]], object] | Sink
 
 __all__ = [
     "DEFAULT_SINK",
@@ -182,29 +179,18 @@ def opening_of_exporter() -> Callable[[], Pipeline]:
 
 
 class _Opening:
-    """Opens a pipeline when called. The sinks are opened once: a forked child goes on with the same ones."""
+    """Opens a pipeline when called. The sink is opened once: a forked child goes on with the same one."""
 
     def __init__(self, specs: tuple[SinkSpec, ...], loaded: Loaded, **options: Any) -> None:
         self._specs, self._loaded, self._options = specs, loaded, options
-        self._sinks: list[Sink] | None = None
+        self._sink: OpenedSink | None = None
 
     def __call__(self) -> Pipeline:
-        if self._sinks is None:
-            self._sinks = _open_sinks(self._specs, bare=self._loaded.settings.bare)
-        return _pipeline(self._sinks, self._loaded, **self._options)
+        from otel_turns.sinks import open_sink
 
-
-def _open_sinks(specs: Sequence[SinkSpec], *, bare: bool) -> list[Sink]:
-    from otel_turns.sinks import open_sink
-
-    with contextlib.ExitStack() as opened:
-        sinks: list[Sink] = []
-        for spec in specs:
-            sink = open_sink(spec, bare=bare)
-            opened.callback(sink.close)
-            sinks.append(sink)
-        opened.pop_all()  # all are open: none is closed again
-        return sinks
+        if self._sink is None:
+            self._sink = open_sink(self._specs, bare=self._loaded.settings.bare)
+        return _pipeline([self._sink], self._loaded, **self._options)
 
 
 def _pipeline(

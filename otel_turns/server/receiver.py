@@ -40,6 +40,9 @@ _KEEP_ALIVE_S: Final = 75
 _SERVERS_SHARE: Final = 0.4
 """How much of the time for draining the servers get; the rest is for writing the last Turns."""
 
+_CUT_S: Final = 1.0
+"""How long the HTTP server may take to cut connections, in seconds."""
+
 
 class Receiver:
     """Both servers, and the thread that settles traces.
@@ -118,10 +121,11 @@ class Receiver:
     async def _stop_http(self, grace_s: float) -> None:
         if self._http is None or self._http_task is None:
             return
+        # uvicorn itself then cuts what is still under way.
+        self._http.config.timeout_graceful_shutdown = grace_s  # pyright: ignore[reportAttributeAccessIssue] # any number of seconds works
         self._http.should_exit = True
-        done, _ = await asyncio.wait({self._http_task}, timeout=grace_s)
+        done, _ = await asyncio.wait({self._http_task}, timeout=grace_s + _CUT_S)
         if not done:
-            self._http.force_exit = True
             self._http_task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._http_task

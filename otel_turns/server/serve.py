@@ -18,7 +18,7 @@ from otel_turns.server.receiver import GRPC_PORT, HTTP_PORT, Receiver
 from otel_turns.sources.intake import Intake
 from otel_turns.sources.reception import Limits
 
-__all__ = ["CountingIntake", "serve"]
+__all__ = ["CountingIntake", "is_loopback", "serve"]
 
 
 class CountingIntake(Intake, Protocol):
@@ -111,7 +111,7 @@ def _announce(receiver: Receiver, say: Callable[[str], None], *, guarded: bool) 
         say(f"OTLP over gRPC on {host}:{receiver.grpc_port}")
     if receiver.http_port is not None:
         say(f"OTLP over HTTP on http://{host}:{receiver.http_port}")
-    if not _is_loopback(receiver.host):
+    if not is_loopback(receiver.host):
         token = "" if guarded else " and without a token"
         say(
             f"WARNING: {host} may be reached from other machines, without TLS{token}: others can send "
@@ -119,7 +119,8 @@ def _announce(receiver: Receiver, say: Callable[[str], None], *, guarded: bool) 
         )
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address. A name other than localhost does not count as such."""
     if host == "localhost":
         return True
     try:

@@ -29,6 +29,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from otel_turns.errors import MalformedTelemetry
 from otel_turns.sources.decompress import TooLarge, UnknownEncoding, decompress, sniff
 from otel_turns.sources.intake import Intake
+from otel_turns.sources.otlp.decode import decode_logs, decode_traces
 
 __all__ = ["SNIFF", "Answer", "Code", "Encoding", "Limits", "Reception", "ReceptionCounts", "Signal"]
 
@@ -230,6 +231,8 @@ class Reception:
         message = "the receiver is over its budget; send the same request again later"
         return self.refuse(signal, Code.UNAVAILABLE, message, wait)
 
+
+_DECODERS: Final = {"traces": decode_traces, "logs": decode_logs}
 
 _RESPONSES: Final[Mapping[Signal, Callable[[], Any]]] = {
     "traces": ExportTraceServiceResponse,
