@@ -54,6 +54,7 @@ _KINDS = {
     "function": "tool",
     "FunctionMessage": "tool",
 }
+_PAIRED = frozenset({"human", "user", "ai", "assistant", "system"})
 _DEEPEST = 12
 _Kwargs = dict[str, Any]
 
@@ -163,7 +164,7 @@ def _held(value: Any, depth: int) -> Iterator[Any]:
     if depth > _DEEPEST:
         return
     if is_list(value):
-        if len(value) == 2 and type(value[0]) is str and type(value[1]) is str and value[0] in _KINDS:
+        if len(value) == 2 and type(value[0]) is str and type(value[1]) is str and value[0] in _PAIRED:
             yield value
             return
         for item in value:
@@ -227,10 +228,9 @@ def _response_id(fields: _Kwargs) -> str | None:
 
 def only_call(value: Any) -> ToolCall | None:
     """The one call that a tools node runs: a list with one call, or the one below `lg_tool_call`."""
-    if is_object(value):
-        value = value.get("lg_tool_call", value.get("input", value.get("inputs", value.get("__tool_call"))))
-    if is_object(value) and "tool_call" in value:
-        value = value["tool_call"]
+    for key in ("lg_tool_call", "input", "inputs", "__tool_call", "tool_call"):
+        if is_object(value) and key in value and "args" not in value:
+            value = value[key]
     if is_list(value):
         if len(value) != 1:
             return None

@@ -57,11 +57,7 @@ def interrupted(span: Span) -> str | None:
 
 
 def _is_interrupt(text: str) -> bool:
-    if _MARK not in text:
-        return False
-    return (
-        text.startswith(("GraphInterrupt(", "(Interrupt(", "NodeInterrupt(")) or "\nGraphInterrupt: [" in text
-    )
+    return _MARK in text and (text.startswith(_BEGINNINGS) or "\nGraphInterrupt: [" in text)
 
 
 def read_interrupts(text: str, time: int = 0) -> list[Question]:

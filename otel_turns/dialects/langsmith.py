@@ -72,7 +72,7 @@ class LangSmith:
     | exception events: type `Exception`, message with the traceback behind it | failed, error | 0.3.45 |
     | an exception `GraphInterrupt` | paused, questions | 0.3.45 |
     | `structured_response` in `gen_ai.completion` | data | 0.4 |
-    | an empty `{}` as output of a run that failed | absence | 0.3.45 |
+    | an empty `{}` | absence: hidden, or the output of a run that failed | 0.3.45 |
 
     The JavaScript client sets OK at the start of every run: there an exception event is the failure.
     """
@@ -168,9 +168,10 @@ class LangSmith:
             inner = given["input"]
             inner = json_text(inner) if type(inner) is str and inner[:1] == "{" else inner
             given = inner if is_object(inner) else given
-        if is_object(given):
+        if is_object(given) and given:
             facts.arguments = given
         else:
+            # Hidden inputs are an empty object; of a call without arguments the reply says so.
             facts.hidden.add("arguments")
         if said is MISSING or said == {}:
             if not facts.failed:
@@ -213,9 +214,9 @@ class LangSmith:
         answer = said.get("outputs", said) if is_object(said) else said
         facts.outputs = last_words(lc_messages(answer, Notes()) or _one_text(answer, "assistant"))
         facts.data, facts.handed_over = structured_answer(said)
-        if asked is MISSING:
+        if asked is MISSING or asked == {}:
             facts.hidden.add("inputs")
-        if said is MISSING and not facts.failed:
+        if (said is MISSING or said == {}) and not facts.failed:
             facts.hidden.add("outputs")
 
     def node(self, span: Span, facts: Facts, asked: Any, said: Any) -> None:

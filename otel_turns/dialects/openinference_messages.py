@@ -78,7 +78,7 @@ def _sort_in(items: _Items, key: str, at: int, value: Any) -> None:
         if number_text.isdigit() and len(number_text) <= 6:
             inner: _Items = fields.setdefault(group, {})
             inner.setdefault(int(number_text), {})[leaf] = value
-    else:
+    elif name != "contents" and name != "tool_calls":
         fields[name] = value
 
 

@@ -195,9 +195,7 @@ def asks_for_json(body: dict[str, Any]) -> bool:
                 return True
             if any(value.get(name) for name in ("response_schema", "response_json_schema", "responseSchema")):
                 return True
-        elif (
-            type(value) is str and key == "response_format" and value not in ("", "text", "NOT_GIVEN", "auto")
-        ):
+        elif type(value) is str and key == "response_format" and value not in _NO_FORMATS:
             return True
     return False
 

@@ -59,7 +59,7 @@ def _sort_in(items: _Items, key: str, at: int, value: Any) -> None:
         if inner.isdigit() and len(inner) <= 6:
             calls: _Items = fields.setdefault("tool_calls", {})
             calls.setdefault(int(inner), {})[leaf] = value
-    else:
+    elif name != "tool_calls":
         fields[name] = value
 
 

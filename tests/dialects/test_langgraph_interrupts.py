@@ -21,7 +21,7 @@ from otel_turns.model.span import STATUS_ERROR
 from tests.dialects.spans import exception, span
 
 ID = "0123456789abcdef0123456789abcdef"
-MIDDLEWARE = {
+MIDDLEWARE: dict[str, Any] = {
     "action_requests": [
         {"name": "send_email", "args": {"to": "a@example.org"}, "description": "Approve?"},
         {"name": "get_time", "args": {}},
@@ -149,7 +149,7 @@ def test_an_edited_question_names_no_call_where_several_could_be_meant() -> None
 
 
 def test_resumption() -> None:
-    command = {"graph": None, "update": None, "resume": {"decisions": []}, "goto": []}
+    command: dict[str, Any] = {"graph": None, "update": None, "resume": {"decisions": []}, "goto": []}
     assert resume_of(command) == {"decisions": []}
     assert resume_of({"input": command}) == {"decisions": []}
     assert resume_of({"messages": []}) is MISSING
@@ -165,7 +165,10 @@ def test_resumption() -> None:
             {"decisions": [{"type": "approve"}, {"type": "reject", "message": "Too late."}]},
             [Decision(True), Decision(False, reason="Too late.")],
         ),
-        ({"decisions": [{"type": "edit", "edited_action": {"name": "f", "args": {}}}]}, [Decision(True)]),
+        (
+            {"decisions": [{"type": "edit", "edited_action": {"name": "f", "args": {"a": 1}}}]},
+            [Decision(True)],
+        ),
         ("yes", [Decision(True)]),
         ("No.", [Decision(False)]),
         (True, [Decision(True)]),

@@ -19,7 +19,7 @@ from otel_turns.dialects.provider_payloads import (
 )
 from otel_turns.model.facts import Message, Reasoning, Text, TokenUsage, ToolCall, ToolResult
 
-CHAT_REQUEST = {
+CHAT_REQUEST: dict[str, Any] = {
     "model": "gpt-4o-mini",
     "messages": [
         {"role": "system", "content": "Be brief."},
@@ -31,7 +31,7 @@ CHAT_REQUEST = {
         {"role": "tool", "tool_call_id": "c1", "content": "clear"},
     ],
 }
-RESPONSES_REQUEST = {
+RESPONSES_REQUEST: dict[str, Any] = {
     "instructions": "Be brief.",
     "input": [
         {"role": "user", "content": "Weather?"},
@@ -39,7 +39,7 @@ RESPONSES_REQUEST = {
         {"type": "function_call_output", "call_id": "c1", "output": "clear"},
     ],
 }
-ANTHROPIC_REQUEST = {
+ANTHROPIC_REQUEST: dict[str, Any] = {
     "system": "Be brief.",
     "messages": [
         {"role": "user", "content": "Weather?"},
