@@ -19,7 +19,6 @@ from otel_turns.model.facts import Role, ToolCall
 __all__ = ["TurnScope", "find_turns"]
 
 
-
 @dataclass(slots=True)
 class TurnScope:
     """The nodes of one turn. `root` gives the turn its id; `orphan`: its real root never came.

@@ -17,7 +17,7 @@ from otel_turns.model.span import Span
 __all__ = ["remark"]
 
 
-def remark(making: Making, status: str, usage: dict[str, Any] | None, partial: list[Agent]) -> None:
+def remark(making: Making, status: str, usage: dict[str, Any] | None, partial: list[Node]) -> None:
     remarks, scope = making.remarks, making.scope
     if scope.orphan:
         remarks.add("root_missing", "the parent of the topmost spans never came", scope.root.span_id)
@@ -39,10 +39,8 @@ def remark(making: Making, status: str, usage: dict[str, Any] | None, partial: l
             _switch(facts, "the reply of this request was not captured"),
             reply.node.span_id,
         )
-    for agent in partial:
-        remarks.add(
-            "usage_partial", "the agent's own total is more than its requests account for", _id_of(agent)
-        )
+    for node in partial:
+        remarks.add("usage_partial", "the span's own total and the requests below it disagree", node.span_id)
     _remark_usage(making, usage, status)
     _remark_text(making)
 
@@ -169,7 +167,3 @@ def _remark_text(making: Making) -> None:
 def _switch(facts: Facts | None, what: str) -> str:
     switch = facts.convention.content_switch if facts is not None else ""
     return f"{what}; {switch}" if switch else what
-
-
-def _id_of(agent: Agent) -> bytes | None:
-    return agent.node.span_id if agent.node is not None else None

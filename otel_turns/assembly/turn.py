@@ -36,8 +36,7 @@ def assemble_turn(making: Making) -> dict[str, Any] | None:
     failed = tell_errors(making, failures)
     making.narrative.tie(making.ops.all)
     streams = {k: s.usage for k, s in making.speeches.items() if s.usage is not None}
-    wrapper = next((n for n in making.nodes if n.role is Role.WORKFLOW), None)
-    usage, partial = count_usage(making.cast, streams, wrapper, options.usage_basis)
+    usage, partial = count_usage(making.cast, streams, _wrapper(making), options.usage_basis)
     events = [e for e in in_order(making.narrative.events) if id(e) not in making.narrative.events_left_out]
     if not events and making.data is MISSING and not _has_request(making):
         return None
@@ -45,6 +44,16 @@ def assemble_turn(making: Making) -> dict[str, Any] | None:
     remark(making, status, usage, partial)
     remember(making, status)
     return make_record(making, events, status, usage)
+
+
+def _wrapper(making: Making) -> Node | None:
+    """The workflow span that tells the usage of everything in the turn."""
+    for node in making.nodes:
+        if node.role is Role.WORKFLOW and node.facts.usage:
+            inside = {id(n) for n in node.below()}
+            if all(id(n) in inside for n in making.nodes if n.role in (Role.AGENT, Role.INFERENCE)):
+                return node
+    return None
 
 
 def _has_request(making: Making) -> bool:

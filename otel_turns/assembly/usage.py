@@ -28,86 +28,95 @@ _WIRE = (
 
 def count_usage(
     troupe: Cast, streams: dict[int, TokenUsage], wrapper: Node | None, basis: Basis = "reported"
-) -> tuple[dict[str, Any] | None, list[Agent]]:
-    """The usage member, and the agents whose own total disagrees with their requests.
+) -> tuple[dict[str, Any] | None, list[Node]]:
+    """The usage member, and the spans whose own total and the requests below them disagree.
 
     `streams`: usage that NormalizedEvents of a node report, by the node's id(). `wrapper`: the workflow span
     around all agents, whose figure is used only where nothing below it reports.
     """
-    total: dict[str, int] = {}
     requests = 0
-    partial: list[Agent] = []
-    for agent in troupe.agents:
-        own = TokenUsage()
+    partial: list[Node] = []
+    told = TokenUsage()
+    counted = TokenUsage()
+    below: dict[int, TokenUsage] = {}
+    for agent in sorted(troupe.agents, key=lambda a: -a.depth):
+        own, mine = TokenUsage(), TokenUsage()
         for node in agent.requests:
             requests += 1 if node.facts.requests is None else node.facts.requests
-            usage = streams.pop(id(node), None) or node.facts.usage
-            if usage:
-                _add(own, usage, node.facts.input_includes_cache, basis)
+            usage, includes_cache = _of_request(node, streams.pop(id(node), None))
+            _add(own, usage)
+            _add(mine, usage, includes_cache, basis)
         for key in [k for k in streams if troupe.owner.get(k) is agent]:
-            _add(own, streams.pop(key), None, "reported")
-        claimed = _claimed(agent)
-        if not own and claimed is not None:
-            _add(own, claimed, None, "reported")
-        elif (
-            claimed is not None
-            and own
-            and basis == "reported"
-            and _less(own, claimed)
-            and not _with_subs(agent, troupe, claimed)
-        ):
-            partial.append(agent)
-        for name, wire in _WIRE:
-            value = getattr(own, name)
-            if value is not None:
-                total[wire] = total.get(wire, 0) + value
-    if (
-        not total
-        and wrapper is not None
-        and wrapper.facts.usage
-        and not wrapper.facts.convention.usage_accumulates
-    ):
-        for name, wire in _WIRE:
-            value = getattr(wrapper.facts.usage, name)
-            if value is not None:
-                total[wire] = value
+            usage = streams.pop(key)
+            _add(own, usage)
+            _add(mine, usage, True, basis)
+        beneath = below.get(id(agent), TokenUsage())
+        claimed, exclusively = _claimed(agent, basis)
+        if claimed and not own:
+            if claimed != beneath:
+                own, mine = claimed, exclusively
+        elif claimed and not (_agree(own, claimed) or _agree(_sum(own, beneath), claimed)):
+            partial.extend(agent.invocations[:1])
+        _add(told, own)
+        _add(counted, mine)
+        if agent.parent is not None:
+            _add(below.setdefault(id(agent.parent), TokenUsage()), _sum(own, beneath))
+    if wrapper is not None and wrapper.facts.usage and not wrapper.facts.convention.usage_accumulates:
+        if not told:
+            _add(counted, wrapper.facts.usage, wrapper.facts.input_includes_cache, basis)
+        elif not _agree(told, wrapper.facts.usage):
+            partial.append(wrapper)
+    found = {wire: getattr(counted, name) for name, wire in _WIRE if getattr(counted, name) is not None}
     if requests:
-        total["requests"] = requests
-    order = [wire for _, wire in _WIRE] + ["requests"]
-    return ({k: total[k] for k in order if k in total} or None), partial
+        found["requests"] = requests
+    return found or None, partial
 
 
-def _claimed(agent: Agent) -> TokenUsage | None:
-    """The figure on the agent's own spans, unless its convention says that it accumulates."""
-    total = TokenUsage()
+def _of_request(node: Node, stream: TokenUsage | None) -> tuple[TokenUsage, bool | None]:
+    """What one request reports, by its attributes and by NormalizedEvents: the larger report of each field,
+    and whether its input count includes the cache (that of NormalizedEvents does).
+    """
+    told = node.facts.usage or TokenUsage()
+    includes_cache = node.facts.input_includes_cache
+    if stream is None:
+        return told, includes_cache
+    if stream.input is not None and (told.input is None or stream.input >= told.input):
+        includes_cache = True
+    both = TokenUsage()
+    for name, _ in _WIRE:
+        values = [v for v in (getattr(told, name), getattr(stream, name)) if v is not None]
+        setattr(both, name, max(values, default=None))
+    return both, includes_cache
+
+
+def _claimed(agent: Agent, basis: Basis) -> tuple[TokenUsage, TokenUsage]:
+    """The figure on the agent's own spans: of one invocation, unless its convention says that it accumulates.
+    As reported, and in the basis asked for.
+    """
+    total, mine = TokenUsage(), TokenUsage()
     for node in agent.invocations:
         usage = node.facts.usage
         if usage and not node.facts.convention.usage_accumulates:
-            _add(total, usage, None, "reported")
-    return total if total else None
+            _add(total, usage)
+            _add(mine, usage, node.facts.input_includes_cache, basis)
+    return total, mine
 
 
-def _less(own: TokenUsage, claimed: TokenUsage) -> bool:
-    """Whether the requests that were seen account for less than the agent says."""
-    return any(
-        getattr(claimed, name) is not None and (getattr(own, name) or 0) < getattr(claimed, name)
-        for name in ("input", "output")
-    )
+def _agree(counted: TokenUsage, claimed: TokenUsage) -> bool:
+    """Whether the requests that were seen account for what a span claims, in the fields that it tells."""
+    return all(getattr(claimed, name) in (None, getattr(counted, name)) for name in ("input", "output"))
 
 
-def _with_subs(agent: Agent, troupe: Cast, claimed: TokenUsage) -> bool:
-    """Whether the claim is the sum of the agent and of all below it."""
-    total = 0
-    for one in troupe.agents:
-        up: Agent | None = one
-        while up is not None and up is not agent:
-            up = up.parent
-        if up is agent:
-            total += sum((n.facts.usage.input or 0) for n in one.requests if n.facts.usage)
-    return total == claimed.input
+def _sum(a: TokenUsage, b: TokenUsage) -> TokenUsage:
+    total = TokenUsage()
+    _add(total, a)
+    _add(total, b)
+    return total
 
 
-def _add(total: TokenUsage, usage: TokenUsage, includes_cache: bool | None, basis: Basis) -> None:
+def _add(
+    total: TokenUsage, usage: TokenUsage, includes_cache: bool | None = None, basis: Basis = "reported"
+) -> None:
     for name, _ in _WIRE:
         value = getattr(usage, name)
         if value is None:
