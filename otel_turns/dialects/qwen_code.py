@@ -72,6 +72,7 @@ class QwenCode(GenAI):
     | interaction `gen_ai.input.messages`, `gen_ai.output.messages` | prompt, final answer | 0.24 |
     | interaction `new_context` | prompt behind `[USER PROMPT]` | 0.16 |
     | subagent `gen_ai.agent.name`, `qwen-code.subagent.id` | AGENT, its name, its invocation | 0.16 |
+    | subagent `qwen-code.subagent.invoking_request_id` | call that it answers | 0.16 |
     | llm_request | INFERENCE, as the GenAI convention says | 0.24 |
     | llm_request `input_tokens`, `output_tokens`, `cached_input_tokens` | tokens | 0.16 |
     | llm_request `response.model_output` | text of the reply | 0.20 |
@@ -128,6 +129,7 @@ class QwenCode(GenAI):
         if span.name == "qwen-code.subagent":
             facts.agent_name = facts.agent_name or as_text(attributes.get("qwen-code.subagent.name"))
             facts.invocation_id = as_text(attributes.get("qwen-code.subagent.id"))
+            facts.called_by = as_text(attributes.get("qwen-code.subagent.invoking_request_id"))
             return
         facts.group = as_text(attributes.get("qwen-code.prompt_id"))
         prompt = _behind(_PROMPT, attributes.get("new_context"))

@@ -37,6 +37,7 @@ _STOCK_ERRORS = frozenset(
         "Tool execution stopped by hook",
         "Tool execution timed out",
         "tool error",
+        "unexpected exit",
         "unknown error",
     }
 )
@@ -68,10 +69,10 @@ def prompt_of(prompt_id: Any, agent: Any, facts: Facts) -> None:
                 facts.side = True
 
 
-def own_words(error: Any) -> str:
-    """An error's words, or "" for the fixed phrase of its kind: the log record has the words."""
+def own_words(error: Any) -> str | None:
+    """An error's words; None for the fixed phrase of its kind, since another witness has the words."""
     text = as_text(error)
-    return "" if text is None or text in _STOCK_ERRORS else text
+    return None if text in _STOCK_ERRORS else text
 
 
 def unwrap_output(value: Any, facts: Facts) -> Any:

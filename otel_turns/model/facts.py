@@ -244,6 +244,7 @@ class Facts:
     `resumes`: this span continues a run that was paused.
     `continues`: id of a call; the turn that made it goes on here, because the call's work ended behind that
     turn's back.
+    `called_by`: id of the call that this invocation answers, where the tree does not say so (another trace).
 
     INFERENCE: `inputs`, `outputs`, `usage`, `response_id`, `previous_response_id`, `structured` (the reply is
     typed data),
@@ -311,6 +312,7 @@ class Facts:
     same_agent: bool = False
     resumes: bool = False
     continues: str | None = None
+    called_by: str | None = None
     chain_speaks: bool = False
     new_from: int | None = None
     data: Any = MISSING
