@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from otel_turns.cli import convert, describe, serve, show, validate
+from otel_turns.cli import convert, describe, explain, serve, show, validate
 from otel_turns.errors import ConfigError, OtelTurnsError, SinkError
 
 __all__ = ["app", "main"]
@@ -74,6 +74,7 @@ def root(
     \b
     From files:            otel-turns convert traces.jsonl -o turns.jsonl
     To read one:           otel-turns show traces.jsonl
+    What is missing, why:  otel-turns explain traces.jsonl
     As an OTLP receiver:   otel-turns serve --sink turns.jsonl
 
     Exit status: 0 fine; 1 some input was bad, the rest was done; 2 nothing was done.
@@ -82,6 +83,7 @@ def root(
 
 app.command()(convert.convert)
 app.command()(show.show)
+app.command()(explain.explain)
 app.command()(validate.validate)
 app.command()(serve.serve)
 app.command()(describe.schema)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import orjson
 
-__all__ = ["timeline"]
+__all__ = ["printable", "timeline"]
 
 _BOLD, _DIM, _RED, _GREEN, _YELLOW, _CYAN = "1", "2", "31", "32", "33", "36"
 _STATUS: Final = {"completed": _GREEN, "failed": _RED, "waiting": _YELLOW, "rejected": _YELLOW}
@@ -51,9 +51,9 @@ def _head(turn: Mapping[str, Any], otel: Mapping[str, Any], paint: Any) -> str:
     status = str(turn.get("status", ""))
     agent: Mapping[str, Any] = otel.get("agent") or {}
     name = agent.get("name")
-    words = [paint(_printable(status), _STATUS.get(status, ""))]
+    words = [paint(printable(status), _STATUS.get(status, ""))]
     if name:
-        words.insert(0, _printable(str(name)))
+        words.insert(0, printable(str(name)))
     start, end = _nano(otel.get("startTimeUnixNano")), _nano(otel.get("endTimeUnixNano"))
     if start is not None and end is not None and end >= start:
         words.append(_seconds(end - start))
@@ -74,7 +74,7 @@ def _about(turn: Mapping[str, Any], otel: Mapping[str, Any]) -> Iterator[str]:
         ("read as", ", ".join(map(str, otel.get("conventions") or ()))),
         ("trace", otel.get("traceId")),
     ]
-    if said := [f"{word} {_printable(str(value))}" for word, value in words if value]:
+    if said := [f"{word} {printable(str(value))}" for word, value in words if value]:
         yield ", ".join(said)
 
 
@@ -109,12 +109,12 @@ def _said(
     """What an event says: a short word, its text, and the style of the word."""
     kind = str(event.get("type", ""))
     if kind == "message":
-        return _printable(str(event.get("role", ""))), str(event.get("text", "")), _BOLD
+        return printable(str(event.get("role", ""))), str(event.get("text", "")), _BOLD
     if kind == "operation.started":
         what: Mapping[str, Any] = event.get("operation") or {}
         agent = what.get("kind") == "subagent"
         text = str(what.get("remoteUrl", "")) if agent else _json(what.get("input"))
-        return f"▶ {'agent ' if agent else ''}{_printable(str(what.get('name', '')))}", text, _CYAN
+        return f"▶ {'agent ' if agent else ''}{printable(str(what.get('name', '')))}", text, _CYAN
     if kind == "operation.finished":
         status = str(event.get("status", ""))
         name, began = started.get(
@@ -123,7 +123,7 @@ def _said(
         took = f" {_seconds(time - began)}" if time is not None and began is not None else ""
         note = "" if status == "completed" else f" {status}"
         text = _json(event["output"]) if "output" in event else ""
-        return f"{_SIGN.get(status, '?')} {_printable(name + note)}{took}", text, _STATUS.get(status, "")
+        return f"{_SIGN.get(status, '?')} {printable(name + note)}{took}", text, _STATUS.get(status, "")
     if kind == "input.requested":
         request: Mapping[str, Any] = event.get("request") or {}
         choices = " / ".join(str(o.get("label") or o.get("id")) for o in request.get("options") or ())
@@ -132,7 +132,7 @@ def _said(
             words.insert(1, _json(request["input"]))
         return "? asks a human", " · ".join(w for w in words if w), _YELLOW
     text = str(event.get("text") or event.get("message") or event.get("skill") or event.get("reason") or "")
-    word = {"skill.loaded": "skill", "error": "error"}.get(kind, _printable(kind))
+    word = {"skill.loaded": "skill", "error": "error"}.get(kind, printable(kind))
     return word, text, _RED if kind == "error" else _DIM
 
 
@@ -150,15 +150,15 @@ def _json(value: Any) -> str:
 
 def _fit(text: str, room: int, full: bool) -> str:
     """`text` on one line of at most `room` columns; whole where `full`."""
-    shown = _printable(" ".join(text.split()) if not full else text.replace("\n", "⏎"))
+    shown = printable(" ".join(text.split()) if not full else text.replace("\n", "⏎"))
     return shown if full or len(shown) <= max(room, 8) else shown[: max(room, 8) - 1] + "…"
 
 
 def _whole(text: str, margin: str) -> str:
-    return f"\n{margin}".join(_printable(line) for line in text.splitlines())
+    return f"\n{margin}".join(printable(line) for line in text.splitlines())
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
