@@ -94,7 +94,7 @@ class FileWriter(Writer):
     def deliver(self, entries: Sequence[Entry]) -> None:
         done = 0
         try:
-            self._reopen_where_replaced()
+            self._settle_on_file()
             lines: list[bytes] = []
             size = 0
             for entry in entries:
@@ -114,6 +114,9 @@ class FileWriter(Writer):
             raise self._failure(short.error, done + short.lines) from None
         except OSError as error:
             raise self._failure(error, done) from None
+        finally:
+            if self._rotation is not None and self._descriptor >= 0:
+                fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
     def sync(self) -> None:
         if self._fsync != "never" and self._unsynced_since is not None:
@@ -165,18 +168,29 @@ class FileWriter(Writer):
             self._descriptor = -1
             self._unsynced_since = None
 
-    def _reopen_where_replaced(self) -> None:
-        """A file that was renamed or removed by somebody else is let go, and the path opened again."""
-        if self._descriptor >= 0:
-            mine = os.fstat(self._descriptor)
-            with suppress(FileNotFoundError):
-                there = os.stat(self.path, follow_symlinks=False)
-                if (there.st_ino, there.st_dev) == (mine.st_ino, mine.st_dev):
+    def _settle_on_file(self) -> None:
+        """The file that the path names now is open. One that was renamed or removed by somebody else is let
+        go.
+        """
+        while True:
+            if self._descriptor >= 0:
+                if self._rotation is not None:
+                    # Whoever compresses a rotated file waits until nobody is still writing to it.
+                    fcntl.flock(self._descriptor, fcntl.LOCK_SH)
+                mine = os.fstat(self._descriptor)
+                if self._is_at_path(mine):
                     self._size = mine.st_size
                     return
-            self._shut()
-        _create_parents(self.path.parent)
-        self._open()
+                self._shut()
+            _create_parents(self.path.parent)
+            self._open()
+
+    def _is_at_path(self, mine: os.stat_result) -> bool:
+        try:
+            there = os.stat(self.path, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        return (there.st_ino, there.st_dev) == (mine.st_ino, mine.st_dev)
 
     def _append(self, lines: Sequence[bytes]) -> int:
         """Writes lines; returns how many. Raises `_Short` where not all of them went in."""
@@ -221,18 +235,15 @@ class FileWriter(Writer):
         return whole
 
     def _rotate(self, rotation: Rotation) -> None:
-        now = self._now()
         # Of two programs that rotate the same file at once, the second finds that it is already another.
         fcntl.flock(self._descriptor, fcntl.LOCK_EX)
-        mine = os.fstat(self._descriptor)
-        there = os.stat(self.path, follow_symlinks=False)
         moved = None
-        if (there.st_ino, there.st_dev) == (mine.st_ino, mine.st_dev):
+        if self._is_at_path(os.fstat(self._descriptor)):
             if self._fsync != "never":
                 os.fsync(self._descriptor)
-            moved = rotation.move(self.path, now)
+            moved = rotation.move(self.path, self._now())
         self._shut()
-        self._open()
+        self._settle_on_file()
         if moved is not None:
             try:
                 rotation.finish(self.path, moved)

@@ -73,6 +73,7 @@ class QueuedSink:
         self._thread: threading.Thread | None = None
         self._idle = False
         self._closing_at: float | None = None
+        self._tried_last = False
         self._closed = False
         self._gone = False
         self._last_error: str | None = None
@@ -300,15 +301,20 @@ class QueuedSink:
 
     def _pause(self, seconds: float, deadline: float | None) -> bool:
         """Waits before another attempt; False where the sink's time is up before that."""
+
+        def last_try() -> bool:
+            return self._closing_at is not None and not self._tried_last
+
         with self._changed:
-            closing = self._closing_at is not None
+            if last_try():  # closing is the last chance: at once, and the next failure faces the deadline
+                self._tried_last = True
+                return True
             limit = self._closing_at if deadline is None else deadline
             if limit is not None and self._clock() + seconds > limit:
                 return False
             if self._sleep is None:
-                # Closing ends the wait: it is the last chance, and the next failure is measured against the
-                # deadline.
-                self._changed.wait_for(lambda: (self._closing_at is not None) != closing, seconds)
+                if self._changed.wait_for(last_try, seconds):
+                    self._tried_last = True
                 return True
         self._sleep(seconds)
         return True

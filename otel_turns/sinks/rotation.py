@@ -7,6 +7,7 @@ file whose name it did not give itself.
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import os
 import re
@@ -46,16 +47,18 @@ class Rotation:
         return self.seconds is not None and int(now // self.seconds) > int(written_at // self.seconds)
 
     def move(self, path: Path, now: float) -> Path:
-        """Renames the current file to the first free name of this second, and returns that name:
+        """Renames the current file to the next free name of this second, and returns that name:
         `turns.jsonl` becomes `turns-20250131T235959Z-000.jsonl`. Names sort in the order of rotation."""
         stamp = datetime.fromtimestamp(now, timezone.utc).strftime("%Y%m%dT%H%M%SZ")
-        number = 0
-        while True:
-            target = path.with_name(f"{path.stem}-{stamp}-{number:03}{path.suffix}")
-            if not os.path.lexists(target) and not os.path.lexists(f"{target}.gz"):
-                os.rename(path, target)
-                return target
-            number += 1
+        # Behind those of this second that are still there: the last one always is, so names never go back.
+        prefix = f"{path.stem}-{stamp}-"
+        taken = [
+            file.name[len(prefix) :] for file in self.rotated_files(path) if file.name.startswith(prefix)
+        ]
+        number = max((int(rest.split(".")[0]) for rest in taken), default=-1) + 1
+        target = path.with_name(f"{prefix}{number:03}{path.suffix}")
+        os.rename(path, target)
+        return target
 
     def finish(self, path: Path, rotated: Path) -> None:
         """Compresses the rotated file and removes those beyond `keep`. Raises `OSError`; the lines are safe
@@ -85,6 +88,7 @@ def _compress(path: Path) -> None:
         part.unlink()
     try:
         with path.open("rb") as source:
+            fcntl.flock(source.fileno(), fcntl.LOCK_EX)
             mode = os.fstat(source.fileno()).st_mode & 0o777
             descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
             with os.fdopen(descriptor, "wb") as target:
