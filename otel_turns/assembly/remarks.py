@@ -40,7 +40,9 @@ def remark(making: Making, status: str, usage: dict[str, Any] | None, partial: l
             reply.node.span_id,
         )
     for node in partial:
-        remarks.add("usage_partial", "the span's own total and the requests below it disagree", node.span_id)
+        remarks.add(
+            "usage_partial", "the span's own total is more than its requests account for", node.span_id
+        )
     _remark_usage(making, usage, status)
     _remark_text(making)
 

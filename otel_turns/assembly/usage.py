@@ -29,7 +29,7 @@ _WIRE = (
 def count_usage(
     troupe: Cast, streams: dict[int, TokenUsage], wrapper: Node | None, basis: Basis = "reported"
 ) -> tuple[dict[str, Any] | None, list[Node]]:
-    """The usage member, and the spans whose own total and the requests below them disagree.
+    """The usage member, and the spans that claim more than the requests below them account for.
 
     `streams`: usage that NormalizedEvents of a node report, by the node's id(). `wrapper`: the workflow span
     around all agents, whose figure is used only where nothing below it reports.
@@ -55,7 +55,7 @@ def count_usage(
         if claimed and not own:
             if claimed != beneath:
                 own, mine = claimed, exclusively
-        elif claimed and not (_agree(own, claimed) or _agree(_sum(own, beneath), claimed)):
+        elif claimed and not (_covers(own, claimed) or _same(_sum(own, beneath), claimed)):
             partial.extend(agent.invocations[:1])
         _add(told, own)
         _add(counted, mine)
@@ -64,7 +64,7 @@ def count_usage(
     if wrapper is not None and wrapper.facts.usage and not wrapper.facts.convention.usage_accumulates:
         if not told:
             _add(counted, wrapper.facts.usage, wrapper.facts.input_includes_cache, basis)
-        elif not _agree(told, wrapper.facts.usage):
+        elif not _covers(told, wrapper.facts.usage):
             partial.append(wrapper)
     found = {wire: getattr(counted, name) for name, wire in _WIRE if getattr(counted, name) is not None}
     if requests:
@@ -102,8 +102,14 @@ def _claimed(agent: Agent, basis: Basis) -> tuple[TokenUsage, TokenUsage]:
     return total, mine
 
 
-def _agree(counted: TokenUsage, claimed: TokenUsage) -> bool:
-    """Whether the requests that were seen account for what a span claims, in the fields that it tells."""
+def _covers(counted: TokenUsage, claimed: TokenUsage) -> bool:
+    """Whether the requests that were seen account for all that a span claims. A smaller claim (of the last
+    request alone, say) does not call in question what was seen.
+    """
+    return all((getattr(counted, name) or 0) >= (getattr(claimed, name) or 0) for name in ("input", "output"))
+
+
+def _same(counted: TokenUsage, claimed: TokenUsage) -> bool:
     return all(getattr(claimed, name) in (None, getattr(counted, name)) for name in ("input", "output"))
 
 

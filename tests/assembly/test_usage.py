@@ -383,3 +383,15 @@ def test_there_is_never_a_cost() -> None:
     ]
     for record in turns(reads):
         assert "costUSD" not in record["usage"]
+
+
+def test_a_claim_below_what_was_seen_says_nothing_of_what_is_missing() -> None:
+    record = turn(
+        [
+            agent("a", 0, 100, usage=TokenUsage(20, 2)),
+            chat("c", 1, 10, "x", parent="a", usage=(10, 1)),
+            chat("d", 20, 30, "y", parent="a", usage=(20, 2)),
+        ]
+    )
+    assert record["usage"] == {"inputTokens": 30, "outputTokens": 3, "requests": 2}
+    assert record["otel"]["evidence"]["complete"] is True
