@@ -1,36 +1,30 @@
 """One request's bytes into items, whatever its encoding and signal.
 
-Comes in: the body of an export request, decompressed. Goes out: `Decoded`: items, and a rejection for each
-bad span or record beside them. Raises `MalformedTelemetry` where the request as a whole is no OTLP.
+Comes in: the body of an export request, decompressed. Goes out: `Decoded`: items, and beside them a rejection
+for each bad span or record. Raises `MalformedTelemetry` where the request as a whole is no OTLP of that
+signal, or past a limit that holds for the whole.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from otel_turns.errors import MalformedTelemetry
-from otel_turns.model.item import Item
+from otel_turns.model.item import Item, LoadedItem
 from otel_turns.sources.otlp.json import read_logs, read_spans
-from otel_turns.sources.otlp.protobuf import Context, RecordSlice, SpanSlice, context_of
+from otel_turns.sources.otlp.protobuf import Context, RecordSlice, SpanSlice, context_of, read_span
 from otel_turns.sources.otlp.wire import DEFAULT_LIMITS, WireLimits, field_tags, walk
 
 __all__ = ["Decoded", "Encoding", "Rejection", "decode_logs", "decode_traces"]
 
 Encoding = Literal["protobuf", "json"]
 
-_MOST_CONTEXTS: Final = 1_024
-_contexts: OrderedDict[tuple[bytes, bytes], Context] = OrderedDict()
-
-_SPAN_TAGS: Final = frozenset({0x0A, 0x12})
-_RECORD_TAGS: Final = frozenset({0x09, 0x59})
-
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """Why one span or log record was not taken."""
+    """Why one span or log record was not taken. Holds nothing of its content."""
 
     reason: str
 
@@ -40,74 +34,147 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """What one request held."""
+    """What one request held: items in the order of the request, and one rejection for each other span."""
 
     items: Sequence[Item]
     rejections: Sequence[Rejection] = ()
 
 
-def decode_traces(body: bytes, encoding: Encoding, limits: WireLimits = DEFAULT_LIMITS) -> Decoded:
-    """Spans of an `ExportTraceServiceRequest`."""
+def decode_traces(
+    body: bytes, encoding: Encoding, limits: WireLimits = DEFAULT_LIMITS, *, eager: bool = False
+) -> Decoded:
+    """Spans of an `ExportTraceServiceRequest`. An empty body is an empty request.
+
+    Every span is checked, whether or not it is parsed now. `eager`: spans come parsed, which costs less over
+    all but needs about twice the memory while they wait; else a protobuf span stays bytes until `load`.
+    JSON always comes parsed.
+    """
     if encoding == "json":
-        return _told(*read_spans(body, limits))
-    return _slices(body, limits, SpanSlice, _is_record, "log records; they belong to the logs path")
+        return _told(read_spans(body, limits))
+    return _decode(body, limits, _read_span if eager else SpanSlice, _no_spans)
 
 
 def decode_logs(body: bytes, encoding: Encoding, limits: WireLimits = DEFAULT_LIMITS) -> Decoded:
-    """Log records of an `ExportLogsServiceRequest`."""
+    """Log records of an `ExportLogsServiceRequest`. An empty body is an empty request."""
     if encoding == "json":
-        return _told(*read_logs(body, limits))
-    return _slices(body, limits, RecordSlice, _is_span, "spans; they belong to the traces path")
+        return _told(read_logs(body, limits))
+    return _decode(body, limits, RecordSlice, _no_records)
 
 
-def _told(items: list[Item], reasons: list[str]) -> Decoded:
-    return Decoded(items, [Rejection(reason) for reason in reasons])
+_Make = Callable[[bytes, Context, WireLimits], Item]
+_OtherSignal = Callable[[bytes], "str | None"]
 
 
-def _slices(
-    body: bytes,
-    limits: WireLimits,
-    make: Callable[[bytes, Context], Item],
-    is_other: Callable[[bytes], bool],
-    other: str,
-) -> Decoded:
+def _decode(body: bytes, limits: WireLimits, make: _Make, other_signal: _OtherSignal) -> Decoded:
+    try:
+        groups = walk(body, limits)
+    except MalformedTelemetry:
+        if body[:1] in (b"{", b"["):  # as protobuf, these begin a group that does not end
+            raise MalformedTelemetry("this is JSON where protobuf was announced") from None
+        raise
     items: list[Item] = []
     rejections: list[Rejection] = []
-    for group in walk(body, limits):
-        context = _context(group.resource, group.scope)
-        for piece in group.items:
+    add = items.append
+    for resource, scope, slices in groups:
+        if not items and not rejections:
+            other = other_signal(slices[0])
+            if other is not None:
+                raise MalformedTelemetry(f"the request holds {other}")
+        try:
+            context = _contexts.get(resource, scope)
+        except MalformedTelemetry as error:
+            rejections.extend([Rejection(str(error))] * len(slices))
+            continue
+        for data in slices:
             try:
-                if len(piece) > limits.item_bytes:
-                    raise MalformedTelemetry(f"a span or log record is longer than {limits.item_bytes} bytes")
-                items.append(make(piece, context))
+                if len(data) > limits.item_bytes:
+                    raise MalformedTelemetry(f"a span or record is longer than {limits.item_bytes} bytes")
+                add(make(data, context, limits))
             except MalformedTelemetry as error:
-                if not items and not rejections and is_other(piece):
-                    raise MalformedTelemetry(f"the request holds {other}") from None
                 rejections.append(Rejection(str(error)))
     return Decoded(items, rejections)
 
 
-def _context(resource: bytes, scope: bytes) -> Context:
-    key = (resource, scope)
-    known = _contexts.get(key)
-    if known is None:
-        known = _contexts[key] = context_of(resource, scope)
-        while len(_contexts) > _MOST_CONTEXTS:
-            _contexts.popitem(last=False)
-    return known
+def _told(read: tuple[list[Item], list[str]]) -> Decoded:
+    items, reasons = read
+    return Decoded(items, [Rejection(reason) for reason in reasons])
 
 
-def _is_record(piece: bytes) -> bool:
-    """A log record has a fixed 64-bit time as field 1 or 11, where a span has an id."""
-    return bool(_tags(piece) & _RECORD_TAGS) and 0x0A not in _tags(piece)
+_PARSED_COST: Final = 1_000
+"""Bytes that a parsed span costs beside its content: the object, its mapping and the heads of some values."""
 
 
-def _is_span(piece: bytes) -> bool:
-    return _SPAN_TAGS <= _tags(piece)
+def _read_span(data: bytes, context: Context, limits: WireLimits) -> LoadedItem:
+    span = read_span(data, context, limits)
+    # Python keeps most text in one or two bytes a character.
+    return LoadedItem(span, 2 * len(data) + _PARSED_COST)
 
 
-def _tags(piece: bytes) -> set[int]:
+class _Contexts:
+    """Parsed resources and scopes by their bytes: equal ones are shared, also between requests. Bounded."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[bytes, bytes], Context] = {}
+        self._resources: dict[bytes, Context] = {}
+
+    def get(self, resource: bytes, scope: bytes) -> Context:
+        key = resource, scope
+        known = self._known.get(key)
+        if known is not None:
+            return known
+        made = context_of(resource, scope)
+        # Two scopes of one resource share it.
+        same = self._resources.get(resource)
+        if same is not None:
+            made = Context(same.resource, made.scope)
+        if len(resource) + len(scope) <= _LONGEST_CONTEXT:
+            if len(self._known) >= _MOST_CONTEXTS:
+                self._known.clear()
+                self._resources.clear()
+            self._known[key] = made
+            self._resources.setdefault(resource, made)
+        return made
+
+
+_MOST_CONTEXTS: Final = 1_024
+_LONGEST_CONTEXT: Final = 16 << 10
+_contexts = _Contexts()
+
+
+# --- the other signal on this path --------------------------------------------------------------------------
+#
+# The three requests have one shape outside, so a request on the wrong path is known only by what lies inside;
+# its first span or record is looked at. A span has ids as fields 1 and 2 (tags 0x0A, 0x12) and fixed 64-bit
+# times as 7 and 8 (0x39, 0x41). A log record has fixed 64-bit times as 1 and 11 (0x09, 0x59) and no field 1
+# of another type. A metric has a name as field 1 and a message as field 7 or 10, where a span has numbers;
+# other metrics look like spans with bad ids, and are rejected as such.
+
+_SPAN_TIMES, _RECORD_TIMES = frozenset({0x39, 0x41}), frozenset({0x09, 0x59})
+_METRIC_DATA: Final = frozenset({0x3A, 0x52})
+
+
+def _no_spans(data: bytes) -> str | None:
+    if data[:2] == b"\x0a\x10":  # as nearly every span begins
+        return None
+    tags = _tags(data)
+    if 0x0A not in tags and tags & _RECORD_TIMES:
+        return "log records; they belong to the path of logs"
+    if tags & _METRIC_DATA and not tags & _SPAN_TIMES:
+        return "metrics, which are not read"
+    return None
+
+
+def _no_records(data: bytes) -> str | None:
+    if data[:1] != b"\x0a":
+        return None
+    tags = _tags(data)
+    if tags & _SPAN_TIMES:
+        return "spans; they belong to the path of traces"
+    return "metrics, which are not read" if tags & _METRIC_DATA else None
+
+
+def _tags(data: bytes) -> set[int]:
     try:
-        return field_tags(piece, 64)
+        return field_tags(data)
     except MalformedTelemetry:
         return set()

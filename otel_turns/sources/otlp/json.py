@@ -1,340 +1,233 @@
-"""OTLP/JSON, read by orjson and mapped straight to spans and log records.
+"""OTLP/JSON, parsed by orjson and mapped straight to spans and log records.
 
-Comes in: bytes of one request. Goes out: items and rejections. Lower camel case as the specification has it,
-and snake case as some exporters write it; ids as hex in either case; 64-bit numbers as strings or numbers;
-enums as numbers or names; unknown fields are passed over. Values are never shown in a message. Source: OTLP
-specification, JSON protobuf encoding.
+Comes in: the bytes of one request, or what orjson made of them. Goes out: items, and a reason for each span
+or record that was rejected. It gives equal spans to those of the same request in protobuf, and never quotes
+a value in a message.
+
+Read are lower camel case as the specification has it, and snake case as some exporters write it; ids as hex
+in either case, or as base64 as protobuf's own JSON has it, which their lengths tell apart for certain; 64-bit
+numbers as text or number; enums as number or name; NaN and the infinities as text; bytes as base64. Unknown
+fields are passed over, and null is the same as nothing. Nesting is limited as it is in protobuf.
+
+Source: OTLP specification, "JSON Protobuf Encoding" (https://opentelemetry.io/docs/specs/otlp/), and the JSON
+mapping of protobuf 3.
 """
 
 from __future__ import annotations
 
-import binascii
-import re
 from collections.abc import Callable
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import orjson
 
 from otel_turns.errors import MalformedTelemetry
 from otel_turns.model.item import Item, LoadedItem
-from otel_turns.model.span import LogRecord, Resource, Scope, Span, SpanEvent, SpanLink
-from otel_turns.sources.otlp.wire import WireLimits
+from otel_turns.model.span import LogRecord, Resource, Scope, SpanEvent, SpanLink
+from otel_turns.sources.otlp.draft import make_span
+from otel_turns.sources.otlp.json_values import (
+    Table,
+    attributes_of,
+    bytes_of,
+    cost_of,
+    enum_of,
+    id_of,
+    list_of,
+    number_of,
+    table_of,
+    text_of,
+    value_of,
+)
+from otel_turns.sources.otlp.wire import DEFAULT_LIMITS, WireLimits
 
-__all__ = ["read_logs", "read_spans"]
+__all__ = ["parse", "read_logs", "read_spans"]
 
-_DEEPEST: Final = 48
-_KINDS: Final = {"UNSPECIFIED": 0, "INTERNAL": 1, "SERVER": 2, "CLIENT": 3, "PRODUCER": 4, "CONSUMER": 5}
-_CODES: Final = {"UNSET": 0, "OK": 1, "ERROR": 2}
-_NO_TRACE, _NO_SPAN = "0" * 32, "0" * 16
-_SNAKE: Final = re.compile(r"(?<!^)([A-Z])")
-Table = dict[str, Any]
+_KINDS: Final = {
+    "SPAN_KIND_UNSPECIFIED": 0,
+    "SPAN_KIND_INTERNAL": 1,
+    "SPAN_KIND_SERVER": 2,
+    "SPAN_KIND_CLIENT": 3,
+    "SPAN_KIND_PRODUCER": 4,
+    "SPAN_KIND_CONSUMER": 5,
+}
+_CODES: Final = {"STATUS_CODE_UNSET": 0, "STATUS_CODE_OK": 1, "STATUS_CODE_ERROR": 2}
+_SEVERITIES: Final = {
+    f"SEVERITY_NUMBER_{name}{step or ''}": first + max(step - 1, 0)
+    for first, name in ((1, "TRACE"), (5, "DEBUG"), (9, "INFO"), (13, "WARN"), (17, "ERROR"), (21, "FATAL"))
+    for step in (0, 2, 3, 4)
+} | {"SEVERITY_NUMBER_UNSPECIFIED": 0}
+_NO_TRACE, _NO_SPAN = bytes(16), bytes(8)
+_SIGNALS: Final = ("resourceSpans", "resourceLogs", "resourceMetrics", "resourceProfiles")
+
+_COST: Final = 400
+"""Bytes that a span, an event or a record costs beside its attributes and body."""
+
+_Make = Callable[[Any, Scope, Resource, WireLimits], Item]
 
 
-def read_spans(body: bytes, limits: WireLimits) -> tuple[list[Item], list[str]]:
-    """Spans of an export request, and why others were rejected."""
+def read_spans(body: bytes | Table, limits: WireLimits = DEFAULT_LIMITS) -> tuple[list[Item], list[str]]:
+    """Spans of an `ExportTraceServiceRequest`, and why others were rejected."""
     return _read(body, "resourceSpans", "scopeSpans", "spans", _span, limits)
 
 
-def read_logs(body: bytes, limits: WireLimits) -> tuple[list[Item], list[str]]:
-    """Log records of an export request, and why others were rejected."""
+def read_logs(body: bytes | Table, limits: WireLimits = DEFAULT_LIMITS) -> tuple[list[Item], list[str]]:
+    """Log records of an `ExportLogsServiceRequest`, and why others were rejected."""
     return _read(body, "resourceLogs", "scopeLogs", "logRecords", _record, limits)
 
 
-def _read(
-    body: bytes,
-    groups: str,
-    scopes: str,
-    leaves: str,
-    make: Callable[[Table, Scope, Resource, int], Span | LogRecord],
-    limits: WireLimits,
-) -> tuple[list[Item], list[str]]:
+def parse(body: bytes) -> Any:
+    """JSON, parsed. Raises `MalformedTelemetry` for what is none, and for nesting past 1,000 levels."""
+    if not body.strip():
+        return {}
     try:
-        request: Any = orjson.loads(body)
-    except ValueError:
-        raise MalformedTelemetry("this is not JSON, or nested too deep") from None
-    if not isinstance(request, dict):
-        raise MalformedTelemetry("the request is no JSON object")
-    table = cast("Table", request)
-    if (
-        table
-        and not any(_get(table, name) is not None for name in (groups,))
-        and any(
-            _get(table, name) is not None for name in ("resourceSpans", "resourceLogs", "resourceMetrics")
-        )
-    ):
-        raise MalformedTelemetry(f"the request holds another signal; {groups} is what belongs here")
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        # The parser's message quotes nothing but the place.
+        raise MalformedTelemetry(f"this is no JSON: {error.msg} at byte {error.pos}") from None
+
+
+def _read(
+    body: bytes | Table, groups_name: str, scopes_name: str, items_name: str, make: _Make, limits: WireLimits
+) -> tuple[list[Item], list[str]]:
+    parsed: Any = parse(body) if isinstance(body, bytes) else body
+    request = table_of(parsed, "the request")
+    if request and groups_name not in request:
+        raise _other_signal(request, groups_name)
     items: list[Item] = []
     rejected: list[str] = []
-    for group in _tables(table, groups):
-        resource = Resource(_attributes(_get(_table(group, "resource"), "attributes")))
-        for inner in _tables(group, scopes):
-            given = _table(inner, "scope")
-            scope = Scope(
-                _text(given.get("name")), _text(given.get("version")), _attributes(given.get("attributes"))
-            )
-            for leaf in _list(inner, leaves):
-                if len(items) + len(rejected) >= limits.items:
-                    raise MalformedTelemetry(f"the request has more than {limits.items} spans or log records")
+    groups_left, items_left = limits.groups, limits.items
+    for one in list_of(request.get(groups_name), groups_name):
+        group = table_of(one, f"an entry of {groups_name}")
+        scopes = list_of(group.get(scopes_name), scopes_name)
+        groups_left -= 1 + len(scopes)
+        if groups_left < 0:
+            raise MalformedTelemetry(f"the request has more than {limits.groups} resources and scopes")
+        shared: Resource | None = None
+        for other in scopes:
+            inner = table_of(other, f"an entry of {scopes_name}")
+            given = list_of(inner.get(items_name), items_name)
+            items_left -= len(given)
+            if items_left < 0:
+                raise MalformedTelemetry(f"the request has more than {limits.items} spans or log records")
+            try:
+                shared = shared or _resource(group.get("resource"))
+                scope = _scope(inner.get("scope"))
+            except MalformedTelemetry as error:
+                rejected.extend([str(error)] * len(given))
+                continue
+            for item in given:
                 try:
-                    if not isinstance(leaf, dict):
-                        raise MalformedTelemetry("an entry is no JSON object")
-                    source = make(cast("Table", leaf), scope, resource, limits.attributes)
+                    items.append(make(item, scope, shared, limits))
                 except MalformedTelemetry as error:
                     rejected.append(str(error))
-                    continue
-                items.append(LoadedItem(source, _weight(cast("Table", leaf))))
     return items, rejected
 
 
-def _weight(leaf: Table) -> int:
-    """What a span costs while it is held: about its JSON, which is about its parsed values."""
-    return 256 + sum(len(str(v)) for v in leaf.values())
+def _other_signal(request: Table, wanted: str) -> MalformedTelemetry:
+    for name in _SIGNALS:
+        if name in request:
+            return MalformedTelemetry(f"the request holds {name}; {wanted} belong here")
+    return MalformedTelemetry(f"this is no OTLP request: it has no {wanted}")
 
 
-def _span(given: Table, scope: Scope, resource: Resource, most: int) -> Span:
-    attributes, events, links = _list(given, "attributes"), _list(given, "events"), _list(given, "links")
-    if len(attributes) + len(events) + len(links) > most:
-        raise MalformedTelemetry(f"a span has more than {most} attributes, events and links")
-    status = _table(given, "status")
-    trace_id, span_id = _get(given, "traceId"), _get(given, "spanId")
-    parent = _get(given, "parentSpanId")
-    return Span(
-        _id(trace_id, 16, "trace id"),
-        _id(span_id, 8, "span id"),
-        None if parent in (None, "", _NO_SPAN) else _id(parent, 8, "parent span id"),
-        _text(given.get("name")),
-        _number(_get(given, "startTimeUnixNano")),
-        _number(_get(given, "endTimeUnixNano")),
-        _enum(given.get("kind"), _KINDS),
-        _enum(status.get("code"), _CODES),
-        _text(status.get("message")),
-        _attributes(attributes),
-        tuple(_event(e) for e in events if isinstance(e, dict)),
-        tuple(_link(x) for x in links if isinstance(x, dict)),
-        scope,
-        resource,
-        _number(_get(given, "droppedAttributesCount")),
-        _number(_get(given, "droppedEventsCount")),
-        _number(_get(given, "droppedLinksCount")),
-        _number(given.get("flags")),
+def _resource(given: Any) -> Resource:
+    return Resource(attributes_of(table_of(given, "a resource").get("attributes")))
+
+
+def _scope(given: Any) -> Scope:
+    table = table_of(given, "a scope")
+    return Scope(
+        text_of(table.get("name"), "the name of a scope"),
+        text_of(table.get("version"), "the version of a scope"),
+        attributes_of(table.get("attributes")),
     )
 
 
-def _event(given: Table) -> SpanEvent:
+def _span(given: Any, scope: Scope, resource: Resource, limits: WireLimits) -> LoadedItem:
+    get = table_of(given, "a span").get
+    pairs = list_of(get("attributes"), "attributes")
+    given_events, given_links = list_of(get("events"), "events"), list_of(get("links"), "links")
+    _count(len(pairs) + len(given_events) + len(given_links), limits, "span")
+    parent = bytes_of(get("parentSpanId"), "a parent span id")
+    if parent and len(parent) != 8:
+        raise MalformedTelemetry(f"a parent span id has {len(parent)} bytes; 8 are right")
+    status = table_of(get("status"), "a status")
+    attributes = attributes_of(pairs)
+    events = tuple([_event(event, limits) for event in given_events])
+    span = make_span(
+        id_of(get("traceId"), "a trace id", 16),
+        id_of(get("spanId"), "a span id", 8),
+        parent if parent and parent != _NO_SPAN else None,
+        text_of(get("name"), "the name of a span"),
+        number_of(get("startTimeUnixNano"), "a start time"),
+        number_of(get("endTimeUnixNano"), "an end time"),
+        enum_of(get("kind"), _KINDS, "a span kind"),
+        enum_of(status.get("code"), _CODES, "a status code"),
+        text_of(status.get("message"), "a status message"),
+        attributes,
+        events,
+        tuple([_link(link, limits) for link in given_links]),
+        scope,
+        resource,
+        number_of(get("droppedAttributesCount"), "a dropped count", 32),
+        number_of(get("droppedEventsCount"), "a dropped count", 32),
+        number_of(get("droppedLinksCount"), "a dropped count", 32),
+        number_of(get("flags"), "flags", 32),
+    )
+    cost = _COST + cost_of(attributes)
+    for event in events:
+        cost += _COST + cost_of(event.attributes)
+    return LoadedItem(span, cost)
+
+
+def _event(given: Any, limits: WireLimits) -> SpanEvent:
+    get = table_of(given, "an event").get
+    pairs = list_of(get("attributes"), "attributes")
+    _count(len(pairs), limits, "span")
     return SpanEvent(
-        _number(_get(given, "timeUnixNano")),
-        _text(given.get("name")),
-        _attributes(given.get("attributes")),
-        _number(_get(given, "droppedAttributesCount")),
+        number_of(get("timeUnixNano"), "the time of an event"),
+        text_of(get("name"), "the name of an event"),
+        attributes_of(pairs, 3),
+        number_of(get("droppedAttributesCount"), "a dropped count", 32),
     )
 
 
-def _link(given: Table) -> SpanLink:
+def _link(given: Any, limits: WireLimits) -> SpanLink:
+    get = table_of(given, "a link").get
+    pairs = list_of(get("attributes"), "attributes")
+    _count(len(pairs), limits, "span")
     return SpanLink(
-        _id(_get(given, "traceId"), 16, "trace id of a link"),
-        _id(_get(given, "spanId"), 8, "span id of a link"),
-        _attributes(given.get("attributes")),
+        bytes_of(get("traceId"), "the trace id of a link"),
+        bytes_of(get("spanId"), "the span id of a link"),
+        attributes_of(pairs, 3),
     )
 
 
-def _record(given: Table, scope: Scope, resource: Resource, most: int) -> LogRecord:
-    attributes = _list(given, "attributes")
-    if len(attributes) > most:
-        raise MalformedTelemetry(f"a log record has more than {most} attributes")
-    trace_id, span_id = _get(given, "traceId"), _get(given, "spanId")
-    trace = None if trace_id in (None, "", _NO_TRACE) else _id(trace_id, 16, "trace id")
-    return LogRecord(
-        _number(_get(given, "timeUnixNano")) or _number(_get(given, "observedTimeUnixNano")),
-        _text(_get(given, "eventName")),
-        _value(given.get("body"), 0),
-        _attributes(attributes),
-        trace,
-        None if trace is None or span_id in (None, "", _NO_SPAN) else _id(span_id, 8, "span id"),
-        _number(_get(given, "severityNumber")) if not isinstance(_get(given, "severityNumber"), str) else 0,
+def _record(given: Any, scope: Scope, resource: Resource, limits: WireLimits) -> LoadedItem:
+    get = table_of(given, "a log record").get
+    pairs = list_of(get("attributes"), "attributes")
+    _count(len(pairs), limits, "log record")
+    trace_id, span_id = bytes_of(get("traceId"), "a trace id"), bytes_of(get("spanId"), "a span id")
+    if (trace_id and len(trace_id) != 16) or (span_id and len(span_id) != 8):
+        raise MalformedTelemetry("an id of a log record has a wrong length; 16 and 8 bytes are right")
+    within = trace_id not in (b"", _NO_TRACE)
+    attributes, body = attributes_of(pairs), value_of(get("body"), 1)
+    time = number_of(get("timeUnixNano"), "the time of a log record")
+    observed = number_of(get("observedTimeUnixNano"), "the observed time of a log record")
+    record = LogRecord(
+        time or observed,
+        text_of(get("eventName"), "the event name of a log record"),
+        body,
+        attributes,
+        trace_id if within else None,
+        span_id if within and span_id not in (b"", _NO_SPAN) else None,
+        enum_of(get("severityNumber"), _SEVERITIES, "a severity number"),
         scope,
         resource,
-        _number(_get(given, "droppedAttributesCount")),
+        number_of(get("droppedAttributesCount"), "a dropped count", 32),
     )
+    return LoadedItem(record, _COST + cost_of(attributes) + cost_of(body))
 
 
-# --- values -------------------------------------------------------------------------------------------------
-
-
-def _get(given: Table, name: str) -> Any:
-    value = given.get(name)
-    return given.get(_SNAKE.sub(r"_\1", name).lower()) if value is None else value
-
-
-def _table(given: Table, name: str) -> Table:
-    value = _get(given, name)
-    return cast("Table", value) if isinstance(value, dict) else {}
-
-
-def _list(given: Table, name: str) -> list[Any]:
-    value = _get(given, name)
-    if value is None:
-        return []
-    if not isinstance(value, list):
-        raise MalformedTelemetry(f"{name} is no list")
-    return cast("list[Any]", value)
-
-
-def _tables(given: Table, name: str) -> list[Table]:
-    found = _list(given, name)
-    if not all(isinstance(one, dict) for one in found):
-        raise MalformedTelemetry(f"an entry of {name} is no JSON object")
-    return found
-
-
-def _id(value: Any, size: int, what: str) -> bytes:
-    if not isinstance(value, str):
-        raise MalformedTelemetry(f"a {what} is missing or no text")
-    if len(value) != 2 * size:
-        hint = " (base64? OTLP/JSON wants hex)" if len(value) in (24, 12) else ""
-        raise MalformedTelemetry(f"a {what} is not {2 * size} hex digits{hint}")
-    try:
-        raw = bytes.fromhex(value)
-    except ValueError:
-        raise MalformedTelemetry(f"a {what} is no hex") from None
-    if len(raw) != size or not any(raw):
-        raise MalformedTelemetry(f"a {what} is all zero or of wrong length")
-    return raw
-
-
-def _number(value: Any) -> int:
-    """A 32- or 64-bit number; 0 where it is missing."""
-    if value is None or value == "":
-        return 0
-    if isinstance(value, bool):
-        raise MalformedTelemetry("a number is a boolean")
-    if isinstance(value, int):
-        number = value
-    elif (
-        isinstance(value, str) and len(value) <= 20 and value.isascii() and value.removeprefix("-").isdigit()
-    ):
-        number = int(value)
-    elif isinstance(value, float) and value.is_integer() and abs(value) < 2**64:
-        number = int(value)
-    else:
-        raise MalformedTelemetry("a number is no whole number")
-    if not 0 <= number < 2**64:
-        raise MalformedTelemetry("a number is out of range")
-    return number
-
-
-def _enum(value: Any, names: dict[str, int]) -> int:
-    if isinstance(value, str):
-        known = names.get(value.rsplit("_", 1)[-1].upper())
-        return known if known is not None else _number(value) if value.isdigit() else 0
-    return _number(value)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _attributes(pairs: Any) -> Table:
-    if not pairs:
-        return {}
-    if not isinstance(pairs, list):
-        raise MalformedTelemetry("attributes is no list")
-    out: Table = {}
-    for pair in cast("list[Any]", pairs):
-        if not isinstance(pair, dict):
-            raise MalformedTelemetry("an attribute is no JSON object")
-        key: Any = pair.get("key")  # type: ignore[reportUnknownMemberType]
-        if not isinstance(key, str):
-            raise MalformedTelemetry("an attribute has no key")
-        value: Any = pair.get("value")  # type: ignore[reportUnknownMemberType]
-        out[key] = _value(value, 0)
-    return out
-
-
-def _value(given: Any, depth: int) -> Any:
-    """An AnyValue; an empty one is None."""
-    if not given:
-        return None
-    if not isinstance(given, dict):
-        raise MalformedTelemetry("a value is no JSON object")
-    table = cast("Table", given)
-    for kind, read in _VALUES.items():
-        if kind in table:
-            return read(table[kind], depth)
-    for name in table:
-        kind = name.replace("_", "").lower()
-        if kind in _LOWER:
-            return _VALUES[_LOWER[kind]](table[name], depth)
-    return None
-
-
-def _string(value: Any, depth: int) -> Any:
-    return value if isinstance(value, str) else None
-
-
-def _boolean(value: Any, depth: int) -> Any:
-    return value if isinstance(value, bool) else None
-
-
-def _integer(value: Any, depth: int) -> Any:
-    if isinstance(value, int) and not isinstance(value, bool):
-        number = value
-    elif (
-        isinstance(value, str) and len(value) <= 20 and value.isascii() and value.removeprefix("-").isdigit()
-    ):
-        number = int(value)
-    elif isinstance(value, float) and value.is_integer():
-        number = int(value)
-    else:
-        raise MalformedTelemetry("an integer value is no whole number")
-    if not -(2**63) <= number < 2**63:
-        raise MalformedTelemetry("an integer value is out of range")
-    return number
-
-
-def _double(value: Any, depth: int) -> Any:
-    if isinstance(value, str):
-        try:
-            return float(value.replace("Infinity", "inf"))
-        except ValueError:
-            raise MalformedTelemetry("a double value is no number") from None
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _bytes(value: Any, depth: int) -> Any:
-    if not isinstance(value, str):
-        return None
-    try:
-        return binascii.a2b_base64(value.replace("-", "+").replace("_", "/") + "==")
-    except ValueError:
-        raise MalformedTelemetry("a bytes value is no base64") from None
-
-
-def _array(value: Any, depth: int) -> Any:
-    if depth >= _DEEPEST:
-        raise MalformedTelemetry(f"an attribute is nested deeper than {_DEEPEST} levels")
-    table = cast("Table", value) if isinstance(value, dict) else {}
-    return [_value(one, depth + 1) for one in _list(table, "values")]
-
-
-def _map(value: Any, depth: int) -> Any:
-    if depth >= _DEEPEST:
-        raise MalformedTelemetry(f"an attribute is nested deeper than {_DEEPEST} levels")
-    table = cast("Table", value) if isinstance(value, dict) else {}
-    out: Table = {}
-    for pair in _list(table, "values"):
-        if isinstance(pair, dict):
-            one = cast("Table", pair)
-            out[_text(one.get("key"))] = _value(one.get("value"), depth + 1)
-    return out
-
-
-_VALUES: Final[dict[str, Callable[[Any, int], Any]]] = {
-    "stringValue": _string,
-    "intValue": _integer,
-    "boolValue": _boolean,
-    "doubleValue": _double,
-    "arrayValue": _array,
-    "kvlistValue": _map,
-    "bytesValue": _bytes,
-}
-_LOWER: Final = {name.lower(): name for name in _VALUES}
+def _count(parts: int, limits: WireLimits, what: str) -> None:
+    if parts > limits.attributes:
+        raise MalformedTelemetry(f"a {what} has more than {limits.attributes} attributes, events and links")
