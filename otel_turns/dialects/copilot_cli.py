@@ -1,9 +1,9 @@
 """GitHub Copilot CLI's spans, which speak GenAI with its own additions.
 
 Comes in: spans of scope `github.copilot`, or with `github.copilot.*` attributes, since the scope's name can
-be set. Goes out: the GenAI convention's Facts with the CLI's additions. It never says that a human was asked
-where the outcome alone is told ("approved" is a rule's answer too), and never takes the host that the model
-runs on for an agent's address.
+be set. Goes out: the GenAI convention's Facts with the CLI's additions. It never takes the
+host that the model runs on for an agent's address, nor a call that nobody could be asked about for one that
+a human refused.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from otel_turns.dialects.coding_tools import COPILOT_CLI
 from otel_turns.dialects.genai import GenAI
 from otel_turns.dialects.values import as_flag, as_int, as_text, clean_error, is_list, is_object
 from otel_turns.model.facts import Convention, Decision, Facts, Mark, Question, Role
-from otel_turns.model.span import LogRecord, Span
+from otel_turns.model.span import LogRecord, Span, SpanEvent
 
 __all__ = ["CopilotCLI"]
 
@@ -24,6 +24,8 @@ _OWN = "github.copilot."
 _RESULT = "github.copilot.permission.result"
 _FAILED = "gen_ai.client.operation.exception"
 _COMPACTED = "github.copilot.session.compaction_complete"
+_SKILL = "github.copilot.skill.invoked"
+_ASKED = "permission"
 _BY_HUMAN = "denied-interactively-by-user"
 _ASKING = ("ask_user", "ask_question")
 
@@ -35,11 +37,12 @@ class CopilotCLI(GenAI):
     |---|---|---|
     | invoke_agent, chat, execute_tool | as the GenAI convention says | 1.0 |
     | span `permission`, `github.copilot.permission.result` | a rule's or human's answer for the tool | 1.0 |
-    | `denied-interactively-by-user` there | a human was asked and refused | 1.0 |
+    | `approved...`, `denied-interactively-by-user` there | a human was asked, and what he said | 1.0 |
     | event `gen_ai.client.operation.exception`, code | the tool failed, or was refused (denied) | 1.0 |
     | `process.exit.code` | the command failed, where it is not 0 | 1.0 |
     | tool `task`, argument `agent_type` | agent that the call reaches | 1.0 |
     | tool `skill`, argument `skill` | skill load | 1.0 |
+    | event `github.copilot.skill.invoked`, a human's | skill load | 1.0 |
     | event `github.copilot.session.compaction_complete`, `github.copilot.success` | compaction | 1.0 |
     | `github.copilot.interaction_id` | turn id | 1.0 |
     """
@@ -65,6 +68,8 @@ class CopilotCLI(GenAI):
         for event in span.events:
             if event.name == _COMPACTED and as_flag(_own(event.attributes, "success")) is not False:
                 facts.marks.append(Mark(event.time, "event", {"type": "compaction"}))
+            elif event.name == _SKILL:
+                _skill(event, facts)
         return facts
 
     def read_inference(self, span: Span, facts: Facts) -> None:
@@ -74,6 +79,9 @@ class CopilotCLI(GenAI):
     def read_agent(self, span: Span, facts: Facts) -> None:
         super().read_agent(span, facts)
         facts.remote_url = None
+        for event in span.events:
+            if event.name == _FAILED and facts.failed:
+                facts.error = as_text(_own(event.attributes, "message")) or facts.error
 
     def read_step(self, span: Span, facts: Facts) -> None:
         """Structure; a permission span answers for the tool above it."""
@@ -86,19 +94,32 @@ class CopilotCLI(GenAI):
         _own_tool(facts)
 
 
+def _skill(event: SpanEvent, facts: Facts) -> None:
+    """A skill that a human called up; the agent's own choice is a tool call."""
+    attributes = event.attributes
+    trigger = as_text(attributes.get("github.copilot.skill.invocation_trigger"))
+    name = as_text(attributes.get("gen_ai.skill.name", attributes.get("github.copilot.skill.name")))
+    if name is not None and trigger is not None and not trigger.startswith("agent"):
+        facts.marks.append(Mark(event.time, "event", {"type": "skill.loaded", "skill": name}))
+
+
 def _own(attributes: Mapping[str, Any], name: str) -> Any:
     """The CLI writes its names in events with and without prefix."""
     return attributes.get(_OWN + name, attributes.get(name))
 
 
 def _permission(span: Span, facts: Facts) -> None:
+    """A permission span is there only where no rule had allowed the call, so an approval is a human's."""
     outcome = span.attributes.get(_RESULT)
     if type(outcome) is not str:
         return
-    if outcome.startswith("denied"):
-        if outcome == _BY_HUMAN:
-            facts.questions.append(Question(call_id=facts.call_id, answered=True, time=span.start))
-        facts.decisions.append(Decision(False, facts.call_id))
+    approved = outcome.startswith("approved")
+    if approved and span.name != _ASKED:
+        return
+    if approved or outcome == _BY_HUMAN:
+        facts.questions.append(Question(call_id=facts.call_id, answered=True, time=span.start))
+    if approved or outcome.startswith("denied"):
+        facts.decisions.append(Decision(approved, facts.call_id))
 
 
 def _failure(span: Span, facts: Facts) -> None:
