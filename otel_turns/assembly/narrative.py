@@ -111,6 +111,8 @@ class Narrative:
         finished = Event(payload, end, node.span_id, FINISH)
         finished.follows(started)
         self._sub_started[id(sub)] = self._add(sub.parent, started)
+        if not all(n.ended for n in sub.invocations):
+            return
         self._sub_finished[id(sub)] = self._add(sub.parent, finished)
 
     def delegation(self, op: Operation, name: str, sub_id: str) -> None:
@@ -309,18 +311,19 @@ class Narrative:
         """
         for sub in self.cast.subs:
             started, finished = self._sub_started.get(id(sub)), self._sub_finished.get(id(sub))
-            if started is None or finished is None:
+            if started is None:
                 continue
             for event in self.by_agent.get(id(sub), ()):
                 event.follows(started)
-                finished.follows(event)
+                if finished is not None:
+                    finished.follows(event)
         for op in operations:
             start, finish = self.starts.get(id(op)), self.finishes.get(id(op))
             if start is None:
                 continue
             sub = op.sub
             if sub is not None and id(sub) in self._sub_started:
-                begun, done = self._sub_started[id(sub)], self._sub_finished[id(sub)]
+                begun, done = self._sub_started[id(sub)], self._sub_finished.get(id(sub))
                 if op.transfer and sub.speaks:
                     begun.follows(finish or start)
                 else:

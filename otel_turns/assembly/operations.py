@@ -625,12 +625,12 @@ class Operations:
             op.paused = facts.paused
             if not run.is_span:
                 op.started = min(op.started, op.asked.time) if op.asked else op.started
-            if facts.paused:
+            if facts.paused or not run.ended:
                 op.finished = None if op.result is None else op.finished
-                op.output = MISSING
+                op.output = MISSING if facts.paused else op.output
             else:
                 op.finished = max(run.end, op.started)
-        if op.sub is not None and run is op.sub.node and run is not None:
+        if op.sub is not None and run is op.sub.node and run is not None and run.ended:
             op.finished = run.end
         if result is not None:
             if op.output is MISSING:

@@ -134,6 +134,8 @@ def _tell_subagents(making: Making) -> None:
             output = node.facts.error
         sub.operation_id, sub.failed = sub_id, failed
         making.narrative.subagent(sub, sub.name or "", sub_id, output, failed)
+        if not all(n.ended for n in sub.invocations):
+            _never_ended(making, node, sub_id)
     for op in making.ops.all:
         reached = op.run.facts.delegates_to if op.run is not None else None
         if reached and op.sub is None:
@@ -141,6 +143,19 @@ def _tell_subagents(making: Making) -> None:
                 f"agent:{op.run.span_id.hex()}" if op.run is not None and op.run.span_id else f"agent:{op.id}"
             )
             making.narrative.delegation(op, reached, sub_id)
+            if op.finished is None and op.run is not None:
+                _never_ended(making, op.run, sub_id, expected=op.questioned)
+
+
+def _never_ended(making: Making, node: Node, sub_id: str, expected: bool = False) -> None:
+    """`expected`: its call waits for a human."""
+    making.remarks.add(
+        "operation_unfinished",
+        "nothing shows that this agent ended",
+        node.span_id,
+        sub_id,
+        expected=expected,
+    )
 
 
 def _spoken(making: Making, sub: Agent) -> Any:
@@ -239,18 +254,39 @@ def _tell_questions(making: Making) -> bool:
             )
             making.narrative.question(question, op, node, answered)
             open_questions = open_questions or not answered
+    asked = [
+        (mark.time or node.end, mark.value["request"])
+        for node in making.every
+        for mark in node.facts.marks
+        if mark.kind == "event" and mark.value["type"] == "input.requested"
+    ]
     for speech in making.speeches.values():
-        for _, _, payload in speech.events:
-            if payload["type"] == "input.requested":
-                request = payload["request"]
-                op = next(
-                    (o for o in making.ops.all if o.finished is not None and o.name == request.get("action")),
-                    None,
-                )
-                open_questions = open_questions or op is None
-    if open_questions:
+        asked.extend((t, e["request"]) for t, _, e in speech.events if e["type"] == "input.requested")
+    if open_questions or any(not _is_answered(making, request, time) for time, request in asked):
         return True
-    return waiting and not told
+    if not waiting or told or asked:
+        return False
+    _ask_about_pending_calls(making)
+    return True
+
+
+def _is_answered(making: Making, request: dict[str, Any], time: int) -> bool:
+    """Whether the call that a question is about ended behind it."""
+    return any(
+        o.finished is not None
+        and o.finished >= time
+        and (request.get("id") in o.ids or (o.name is not None and o.name == request.get("action")))
+        for o in making.ops.all
+    )
+
+
+def _ask_about_pending_calls(making: Making) -> None:
+    """The run paused for a human, and nothing says about what: about each call that it left pending."""
+    root = making.cast.main.node or making.scope.root
+    for op in making.ops.all:
+        if op.finished is None and op.agent.speaks:
+            op.questioned = True
+            making.narrative.question(Question(call_id=op.id), op, op.run or root, False)
 
 
 def _same_question(key: str | None, question: Question, other_key: str | None, other: Question) -> bool:

@@ -97,6 +97,11 @@ class Node:
         return (self.start, self.depth, self.span_id)
 
     @property
+    def ended(self) -> bool:
+        """Whether it ended. A span that did not lasts as long as what is known to happen in it."""
+        return not isinstance(self.source, Span) or self.source.end != 0
+
+    @property
     def orphaned(self) -> bool:
         """Whether its parent is known and never came. A span whose parent is in another process is a local
         root of its own right.
@@ -172,6 +177,7 @@ def build_forest(reads: Iterable[Read]) -> Forest:
     records.sort(key=lambda n: (n.start, n.facts.sequence, n.trace_id, n.span_id))
     _link(forest)
     _attach_records(forest, records)
+    _end_open_spans(forest)
     _shift_clocks(forest)
     adopt_orphans(forest)
     _sort(forest)
@@ -457,6 +463,15 @@ def _sort(forest: Forest) -> None:
     forest.roots.sort(key=lambda n: (n.start, n.trace_id, n.span_id))
     for node in list(forest.nodes()):
         node.children.sort(key=lambda n: (n.start, n.end, n.span_id))
+
+
+def _end_open_spans(forest: Forest) -> None:
+    """A span that never ended lasts at least as long as its children."""
+    if all(n.ended for n in forest.by_id.values()):
+        return
+    for node in reversed(list(forest.nodes())):
+        if not node.ended:
+            node.end = max([node.end, *(c.end for c in node.children)])
 
 
 def _shift_clocks(forest: Forest) -> None:

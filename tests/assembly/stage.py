@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from otel_turns.assembly.memory import Memory
@@ -72,6 +73,12 @@ def span(
         dropped_events=dropped_events,
     )
     return Read(source, Facts(convention, role, **facts))
+
+
+def unended(read: Read) -> Read:
+    """The same span, as it is known where it never ended."""
+    assert isinstance(read.source, Span)
+    return Read(replace(read.source, end=0), read.facts)
 
 
 def record_of(
