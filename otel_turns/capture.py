@@ -2,25 +2,27 @@
 
 Comes in: spans that start between `Capture.on` and `Capture.end`. Goes out: a list of Turns. It adds one
 span processor to a provider, once and for all, since a provider gives none back; outside of captures it
-does nothing.
+does nothing. It holds the block's spans until the end, and works only when asked, in the asking thread.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
+from opentelemetry.trace import TraceFlags
 
-from otel_turns.model.item import Item, LoadedItem
+from otel_turns.model.item import LoadedItem
 from otel_turns.model.record import Record
 from otel_turns.model.span import Span as TurnSpan
 from otel_turns.sinks.base import Sink
 from otel_turns.sinks.memory import MemorySink
 from otel_turns.sources.intake import Intake
-from otel_turns.sources.processor import TurnSpanProcessor
+from otel_turns.sources.readable import SpanReader
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -29,35 +31,37 @@ __all__ = ["Capture", "CapturedTurns"]
 
 _log = logging.getLogger("otel_turns")
 
-_SHUTDOWN_MILLIS: Final = 5_000
-
 # OTLP's span flags: the parent is known to be in another process.
 _REMOTE_PARENT: Final = 0x300
 
 
 class CapturedTurns(list[Record]):
-    """The Turns of a block, in the order in which they began; each once, in its latest revision."""
+    """The Turns of a block, in the order in which they began."""
 
-    def __init__(self, flush: Callable[[float], bool]) -> None:
+    def __init__(self, fill: Callable[[float], bool]) -> None:
         super().__init__()
-        self._flush = flush
+        self._fill = fill
 
     def flush(self, timeout_s: float = 30.0) -> bool:
         """Fills in the Turns of what has ended so far. False where `timeout_s` seconds were not enough.
 
-        A Turn whose spans are not all there yet is told with what is known, and again when the rest has
-        come.
+        A Turn that is still going on is told as far as it has come, and as a whole by the next flush after
+        its end.
         """
-        return self._flush(timeout_s)
+        return self._fill(timeout_s)
 
 
 class Capture:
-    """One block. Only spans that start in it count, whatever else goes on in the process."""
+    """One block. Only spans that start in it count, whatever else goes on in the process.
+
+    open_with: a pipeline that writes to the given sinks. One is opened for each flush, so that every list
+    of Turns is made anew of all spans that have ended.
+    """
 
     def __init__(self, open_with: Callable[[Sequence[Sink]], Intake]) -> None:
-        self._sink = MemorySink()
+        self._open_with = open_with
         self._started: set[int] = set()
-        self._processor = TurnSpanProcessor(lambda: _Cut(open_with([self._sink]), self._started))
+        self._ended: deque[ReadableSpan] = deque()
         self._hub: _Hub | None = None
         self.turns = CapturedTurns(self._fill)
 
@@ -76,36 +80,50 @@ class Capture:
             hub.captures = tuple(each for each in hub.captures if each is not self)
         if not self._fill(timeout_s):
             _log.warning("otel_turns: the captured Turns were not ready within %s s", timeout_s)
-        self._processor.shutdown(_SHUTDOWN_MILLIS)
 
     def on_start(self, span: Span) -> None:
+        """Notes a span that starts in the block."""
         context = span.context
-        if context is not None:
+        if context is not None and context.trace_flags & TraceFlags.SAMPLED:
             self._started.add(context.span_id)
-            self._processor.on_start(span)
 
     def on_end(self, span: ReadableSpan) -> None:
+        """Keeps a span that started in the block."""
         context = span.context
         if context is not None and context.span_id in self._started:
-            self._processor.on_end(span)
+            self._ended.append(span)
 
     def _fill(self, timeout_s: float) -> bool:
-        kept = self._processor.force_flush(int(timeout_s * 1000))
-        records = sorted(
-            self._sink.turns, key=lambda r: (int(r["otel"]["startTimeUnixNano"]), r["otel"]["turnId"])
-        )
+        sink = MemorySink()
+        pipeline = self._open_with([sink])
+        reader = SpanReader()
+        items = [reader.read(span) for span in tuple(self._ended)]
+        pipeline.accept([self._cut(item) for item in items if item is not None])
+        kept = pipeline.close(timeout_s)
+        records = sorted(sink.turns, key=_began)
         self.turns[:] = [Record.model_validate(record) for record in records]
         return kept
 
+    def _cut(self, item: LoadedItem) -> LoadedItem:
+        """A span whose parent began before the block is a root in it: that parent is elsewhere."""
+        span = cast("TurnSpan", item.value)
+        if span.parent_id is None or int.from_bytes(span.parent_id, "big") in self._started:
+            return item
+        return LoadedItem(dataclasses.replace(span, flags=span.flags | _REMOTE_PARENT), item.size)
+
+
+def _began(record: dict[str, Any]) -> tuple[int, str]:
+    return int(record["otel"]["startTimeUnixNano"]), record["otel"]["turnId"]
+
 
 class _Hub(SpanProcessor):
-    """The one processor of a provider; hands on to whatever captures are on. Never raises."""
+    """The one processor of a provider; hands on to whatever captures are on."""
 
     captures: tuple[Capture, ...] = ()
 
     @classmethod
     def of(cls, provider: Any) -> _Hub:
-        # On the provider itself, so that it lives and goes with it.
+        # Kept on the provider itself, so that it lives and goes with it.
         hub = getattr(provider, _HUB, None)
         if hub is None:
             hub = cls()
@@ -123,28 +141,3 @@ class _Hub(SpanProcessor):
 
 
 _HUB: Final = "_otel_turns_captures"
-
-
-class _Cut:
-    """An intake that makes roots of spans whose parent began before the block: for it, that is elsewhere."""
-
-    def __init__(self, intake: Intake, started: set[int]) -> None:
-        self._intake = intake
-        self._started = started
-        self.hold = intake.hold
-        self.release = intake.release
-        self.would_refuse = intake.would_refuse
-        self.tick = intake.tick
-        self.flush = intake.flush
-        self.close = intake.close
-
-    def accept(self, items: Iterable[Item]) -> None:
-        self._intake.accept([self._cut(item) for item in items])
-
-    def _cut(self, item: Item) -> Item:
-        span = item.load()
-        if not isinstance(span, TurnSpan) or span.parent_id is None:
-            return item
-        if int.from_bytes(span.parent_id, "big") in self._started:
-            return item
-        return LoadedItem(dataclasses.replace(span, flags=span.flags | _REMOTE_PARENT), item.size)

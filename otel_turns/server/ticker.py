@@ -10,6 +10,7 @@ import logging
 import threading
 from typing import Final
 
+from otel_turns.sources.described import described
 from otel_turns.sources.intake import Intake
 
 __all__ = ["Ticker"]
@@ -55,6 +56,6 @@ class Ticker:
             self._woken.clear()
             try:
                 due = self._intake.tick()
-            except Exception:
-                _log.exception("otel_turns: a tick failed")
+            except Exception as error:
+                _log.error("otel_turns: a tick failed: %s", described(error))
                 due = _LONGEST_S

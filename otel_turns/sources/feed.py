@@ -27,6 +27,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import SpanContext
 
 from otel_turns.model.item import LoadedItem
+from otel_turns.sources.described import described
 from otel_turns.sources.intake import Intake, OpenIntake
 from otel_turns.sources.readable import SpanReader
 from otel_turns.sources.tally import Tally
@@ -361,8 +362,8 @@ class SpanFeed:
             elif left > 0:
                 self._offer(pipeline, insist=True)
                 barrier.kept = pipeline.flush(left)
-        except BaseException:  # as in `_telling`
-            self._tell("flush", "Turns could not be written", exc_info=True)
+        except BaseException as error:  # as in `_telling`
+            self._tell("flush", f"Turns could not be written: {described(error)}")
         finally:
             barrier.done.set()
 
@@ -377,14 +378,14 @@ class SpanFeed:
     def _telling(self, what: str, message: str) -> Generator[None]:
         try:
             yield
-        except BaseException:  # also SystemExit, out of a callback of the host: the worker must live on
-            self._tell(what, message, exc_info=True)
+        except BaseException as error:  # also SystemExit, out of a callback of the host: the worker lives on
+            self._tell(what, f"{message}: {described(error)}")
 
-    def _tell(self, what: str, message: str, *, exc_info: bool = False) -> None:
+    def _tell(self, what: str, message: str) -> None:
         """Logs once a kind: what stays broken must not flood the agent's log."""
         if what not in self._told:
             self._told.add(what)
-            _log.warning("otel_turns: %s (said once)", message, exc_info=exc_info)
+            _log.warning("otel_turns: %s (said once)", message)
 
     # At the edges of the process.
 

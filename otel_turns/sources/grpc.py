@@ -57,9 +57,9 @@ class GrpcServer:
         try:
             port: int = self._server.add_insecure_port(self._address)
         except RuntimeError as error:
-            raise SourceError(
-                f"cannot listen for gRPC on {self._address}: the address is taken or unknown"
-            ) from error
+            await self._server.stop(None)  # gRPC complains of a server that was never stopped
+            reason = "the address is taken or unknown"
+            raise SourceError(f"cannot listen for gRPC on {self._address}: {reason}") from error
         await self._server.start()
         for service in _SERVICES.values():
             await self._health.set(service, health_pb2.HealthCheckResponse.SERVING)

@@ -28,15 +28,15 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from otel_turns.errors import MalformedTelemetry
 from otel_turns.sources.decompress import TooLarge, UnknownEncoding, decompress, sniff
+from otel_turns.sources.described import described
 from otel_turns.sources.intake import Intake
-from otel_turns.sources.otlp.decode import decode_logs, decode_traces
+from otel_turns.sources.otlp.decode import Decoded, Encoding, decode_logs, decode_traces
 
 __all__ = ["SNIFF", "Answer", "Code", "Encoding", "Limits", "Reception", "ReceptionCounts", "Signal"]
 
 _log = logging.getLogger("otel_turns")
 
 Signal = Literal["traces", "logs", "metrics"]
-Encoding = Literal["protobuf", "json"]
 
 SNIFF: Final = "sniff"
 """As a content encoding: whatever the body looks like (a gRPC message that its transport left compressed)."""
@@ -176,8 +176,8 @@ class Reception:
             return self.refuse(signal, Code.UNSUPPORTED, str(error))
         except MalformedTelemetry as error:
             return self.refuse(signal, Code.INVALID_ARGUMENT, f"the request could not be read: {error}")
-        except Exception:
-            _log.exception("otel_turns: a request could not be taken")
+        except Exception as error:
+            _log.error("otel_turns: a request could not be taken: %s", described(error))
             return self.refuse(signal, Code.INTERNAL, "the request could not be taken")
 
     def refuse(self, signal: Signal, code: Code, message: str, retry_after_s: int | None = None) -> Answer:
@@ -211,7 +211,7 @@ class Reception:
         plain = decompress(body, content_encoding, self.limits.decompressed)
         if len(plain) > len(body) and self._intake.would_refuse(len(plain)):
             return self._busy(signal)
-        decoded = _DECODERS[signal](plain, encoding)
+        decoded = _decoded(signal, plain, encoding)
         if decoded.items:
             self._intake.accept(decoded.items)
         rejected = len(decoded.rejections)
@@ -232,7 +232,10 @@ class Reception:
         return self.refuse(signal, Code.UNAVAILABLE, message, wait)
 
 
-_DECODERS: Final = {"traces": decode_traces, "logs": decode_logs}
+_DECODERS: Final[Mapping[Signal, Callable[[bytes, Encoding], Decoded]]] = {
+    "traces": decode_traces,
+    "logs": decode_logs,
+}
 
 _RESPONSES: Final[Mapping[Signal, Callable[[], Any]]] = {
     "traces": ExportTraceServiceResponse,
@@ -244,6 +247,18 @@ _REJECTED: Final[Mapping[Signal, tuple[str, str]]] = {
     "logs": ("rejected_log_records", "rejectedLogRecords"),
     "metrics": ("rejected_data_points", "rejectedDataPoints"),
 }
+
+
+def _decoded(signal: Signal, body: bytes, encoding: Encoding) -> Decoded:
+    try:
+        return _DECODERS[signal](body, encoding)
+    except MalformedTelemetry:
+        raise
+    except Exception as error:
+        # Whatever the decoder stumbles over came from the client, so it is bad data to the client.
+        _log.error("otel_turns: a request could not be decoded: %s", described(error))
+        raise MalformedTelemetry("it cannot be decoded") from None
+
 
 _TOLD: Final = 3
 """Different reasons that one answer names."""

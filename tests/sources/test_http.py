@@ -337,7 +337,22 @@ def test_an_error_of_ours_is_500_and_says_nothing_of_the_inside(
     response = ask(intake, content=traces("a"), headers=PROTOBUF)
     assert response.status_code == 500
     assert status_of(response).message == "the request could not be taken"
-    assert "a request could not be taken" in caplog.text
+    assert "a request could not be taken: ValueError at test_http.py:" in caplog.text
+    assert "inside" not in caplog.text
+
+
+def test_whatever_the_decoder_stumbles_over_is_bad_data(
+    intake: FakeIntake, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def stumble(body: bytes, encoding: str) -> None:
+        raise KeyError("private")
+
+    monkeypatch.setattr("otel_turns.sources.reception._DECODERS", {"traces": stumble})
+    response = ask(intake, content=traces("a"), headers=PROTOBUF)
+    assert response.status_code == 400
+    assert status_of(response).message == "the request could not be read: it cannot be decoded"
+    assert "KeyError" in caplog.text
+    assert "private" not in caplog.text
 
 
 def test_counts_what_came(intake: FakeIntake) -> None:
