@@ -12,6 +12,7 @@ lost answer: the turn id and revision of its record, or a hash of all of theirs.
 
 from __future__ import annotations
 
+import base64
 import gzip
 import hashlib
 import logging
@@ -99,7 +100,7 @@ class HttpWriter(Writer):
         now: Callable[[], float] = time.time,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._url = _checked(url)
+        self._url, self._userinfo = _checked(url)
         self.name = f"{self._url.scheme}://{self._url.netloc.decode('ascii')}{self._url.path}"
         self.bare = bare
         self._lines = format == "ndjson"
@@ -114,12 +115,13 @@ class HttpWriter(Writer):
         self._clock = clock
         self._client: httpx.Client | None = None
         self._agent = f"otel_turns/{own_version()}"
-        if self._credentials and self._tls_is_missing():
+        if (self._credentials or self._userinfo) and self._tls_is_missing():
             _logger.warning("%s: credentials are sent without TLS", self.name)
 
     def deliver(self, entries: Sequence[Entry]) -> None:
         body = b"".join([entry.data + b"\n" for entry in entries]) if self._lines else entries[0].data
         headers = {
+            **self._userinfo,
             **self._credentials.headers(),
             "content-type": "application/x-ndjson" if self._lines else "application/json",
             "idempotency-key": _idempotency_key(entries),
@@ -210,7 +212,8 @@ _ADVICE: Final = {
 }
 
 
-def _checked(url: str) -> httpx.URL:
+def _checked(url: str) -> tuple[httpx.URL, dict[str, str]]:
+    """The URL to post to, and the header for the user and password that stood in it."""
     # No message shows the URL itself: it may hold a password, or a token in its query.
     try:
         parsed = httpx.URL(url)
@@ -218,7 +221,11 @@ def _checked(url: str) -> httpx.URL:
         raise SinkError(f"an HTTP sink needs a URL such as https://host/path: {error}") from None
     if parsed.scheme not in ("http", "https") or not parsed.host:
         raise SinkError("an HTTP sink needs a URL with http or https and a host, such as https://host/path")
-    return parsed.copy_with(fragment=None)
+    userinfo: dict[str, str] = {}
+    if parsed.userinfo:
+        pair = f"{parsed.username}:{parsed.password}".encode()
+        userinfo["authorization"] = f"Basic {base64.b64encode(pair).decode('ascii')}"
+    return parsed.copy_with(fragment=None, userinfo=b""), userinfo
 
 
 def _tls(ca_file: str | None) -> ssl.SSLContext | None:
