@@ -36,7 +36,7 @@ def timeline(
     otel: Mapping[str, Any] = turn.get("otel") or {}
     yield paint(f"Turn {number}", _BOLD) + _head(turn, otel, paint)
     for line in _about(turn, otel):
-        yield paint(f"    {line}", _DIM)
+        yield paint(f"    {_fit(line, width - 4, full)}", _DIM)
     yield from _lines(turn, otel, width=width, paint=paint, full=full)
     if "data" in turn:
         yield "    data  " + _fit(_json(turn["data"]), width - 10, full)

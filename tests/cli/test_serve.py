@@ -63,11 +63,11 @@ def test_turns_go_to_standard_output_where_no_sink_is_named() -> None:
 
 
 def test_a_sink_that_cannot_be_written_is_said_at_start(run: Run, tmp_path: Path) -> None:
-    ended = run(
-        "serve", "--grpc-port", "0", "--http-port", "0", "--sink", f"file:{tmp_path}/none/turns.jsonl"
-    )
+    (tmp_path / "plain").write_text("", encoding="utf-8")
+    sink = tmp_path / "plain" / "turns.jsonl"
+    ended = run("serve", "--grpc-port", "0", "--http-port", "0", "--sink", str(sink))
     assert (ended.code, ended.out) == (2, "")
-    assert f"{tmp_path}/none" in ended.err
+    assert str(tmp_path / "plain") in ended.err
     assert len(ended.err.splitlines()) == 1
 
 
