@@ -48,8 +48,12 @@ class Exporter(ABC):
 
     def export(self, records: list[Any], nbytes: int) -> None:
         self.status = None
-        if self._exporter.export(records).name != "SUCCESS":
+        if self._exporter.export(records).name != "SUCCESS" or self._was_redirected():
             raise self.failure(nbytes)
+
+    def _was_redirected(self) -> bool:
+        # The HTTP exporter follows no redirect, and takes one for success.
+        return isinstance(self.status, int) and 300 <= self.status < 400
 
     @abstractmethod
     def failure(self, nbytes: int) -> DeliveryError:
