@@ -26,7 +26,7 @@ _FAILED = "gen_ai.client.operation.exception"
 _COMPACTED = "github.copilot.session.compaction_complete"
 _SKILL = "github.copilot.skill.invoked"
 _ASKED = "permission"
-_BY_HUMAN = "denied-interactively-by-user"
+_BY_HUMAN, _LEFT = "denied-interactively-by-user", "cancelled"
 _ASKING = ("ask_user", "ask_question")
 
 
@@ -38,6 +38,7 @@ class CopilotCLI(GenAI):
     | invoke_agent, chat, execute_tool | as the GenAI convention says | 1.0 |
     | span `permission`, `github.copilot.permission.result` | a rule's or human's answer for the tool | 1.0 |
     | `approved...`, `denied-interactively-by-user` there | a human was asked, and what he said | 1.0 |
+    | `cancelled` there | a human was asked and did not say | 1.0 |
     | event `gen_ai.client.operation.exception`, code | the tool failed, or was refused (denied) | 1.0 |
     | `process.exit.code` | the command failed, where it is not 0 | 1.0 |
     | tool `task`, argument `agent_type` | agent that the call reaches | 1.0 |
@@ -116,8 +117,9 @@ def _permission(span: Span, facts: Facts) -> None:
     approved = outcome.startswith("approved")
     if approved and span.name != _ASKED:
         return
-    if approved or outcome == _BY_HUMAN:
-        facts.questions.append(Question(call_id=facts.call_id, answered=True, time=span.start))
+    if approved or outcome in (_BY_HUMAN, _LEFT):
+        answered = None if outcome == _LEFT else True
+        facts.questions.append(Question(call_id=facts.call_id, answered=answered, time=span.start))
     if approved or outcome.startswith("denied"):
         facts.decisions.append(Decision(approved, facts.call_id))
 
