@@ -183,9 +183,10 @@ class _Stock:
 
 @dataclass(slots=True)
 class _Story:
-    """A trace whose turn may go on in another trace. Items, since assembly uses facts up."""
+    """A trace whose turn may go on in another trace. `reads`: what was read of it, until assembly uses it up."""
 
     items: Sequence[Item]
+    reads: list[Read] | None
     size: int
     until: int
 
@@ -315,45 +316,40 @@ class Pipeline:
     # --- inside ---------------------------------------------------------------------------------------------
 
     def _settle(self, due: Sequence[Settled], last: bool = False) -> None:
-        whole: list[Settled] = []
         joining = False
         for settled in due:
             reads, bad = read_items(settled.items, self._registry)
             self.malformed += len(bad)
             if settled.trace_id in self._stories or _is_part(reads):
-                self._keep(settled.trace_id, settled.items)
+                self._keep(settled.trace_id, settled.items, reads)
                 joining = True
             else:
-                whole.append(settled)
                 self._tell(assemble(reads, self._options, self._memory), settled)
         if joining or (last and self._stories):
             self._join(last)
         elif self._stories:
             self._expire()
 
-    def _keep(self, trace_id: bytes | None, items: Sequence[Item]) -> None:
+    def _keep(self, trace_id: bytes | None, items: Sequence[Item], reads: list[Read]) -> None:
         size = sum(i.size for i in items)
         old = self._stories.pop(trace_id, None)
         if old is not None:
             self._stories_size -= old.size
-        self._stories[trace_id] = _Story(items, size, self._clock() + self._stitch)
+        self._stories[trace_id] = _Story(items, reads, size, self._clock() + self._stitch)
         self._stories_size += size
         while self._stories_size > self._budget // 4 and len(self._stories) > 1:
             _, gone = self._stories.popitem(last=False)
             self._stories_size -= gone.size
-            self._tell(assemble(self._read(gone.items), self._options, self._memory), None)
+            self._tell(assemble(self._reads(gone), self._options, self._memory), None)
 
     def _join(self, last: bool) -> None:
         """Makes the Turns of all bare traces that are held; those that may still go on wait, unless it is the
         last call.
         """
-        told = assemble(
-            self._read(i for story in self._stories.values() for i in story.items),
-            self._options,
-            self._memory,
-        )
+        reads = [read for story in self._stories.values() for read in self._reads(story)]
+        told = assemble(reads, self._options, self._memory)
         now = self._clock()
-        waiting: set[bytes] = set()
+        waiting: set[bytes | None] = set()
         for one in told:
             expired = all(s.until <= now for t in one.traces if (s := self._stories.get(t)) is not None)
             if one.open and not last and not expired:
@@ -362,11 +358,14 @@ class Pipeline:
                 self._tell([one], None)
         if last:
             return
-        for trace_id in [t for t, s in self._stories.items() if t not in waiting and s.until <= now]:
+        # What was told and cannot go on need not be held; records without a trace may belong to any.
+        for trace_id in [t for t in self._stories if t not in waiting and t is not None]:
             self._stories_size -= self._stories.pop(trace_id).size
 
-    def _read(self, items: Iterable[Item]) -> list[Read]:
-        return read_items(items, self._registry)[0]
+    def _reads(self, story: _Story) -> list[Read]:
+        """What the dialects read in a story; assembly uses facts up, so they are read anew the second time."""
+        reads, story.reads = story.reads, None
+        return reads if reads is not None else read_items(story.items, self._registry)[0]
 
     def _expire(self) -> None:
         if any(s.until <= self._clock() for s in self._stories.values()):

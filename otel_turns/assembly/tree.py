@@ -40,10 +40,12 @@ class Node:
     __slots__ = (
         "absorbed",
         "adopted",
+        "at",
         "children",
         "depth",
         "end",
         "facts",
+        "flat",
         "owner",
         "parent",
         "parent_missing",
@@ -52,6 +54,7 @@ class Node:
         "span_id",
         "start",
         "trace_id",
+        "until",
     )
 
     def __init__(self, source: Span | LogRecord, facts: Facts) -> None:
@@ -60,6 +63,8 @@ class Node:
         self.parent: Node | None = None
         self.children: list[Node] = []
         self.depth = 0
+        self.flat: list[Node] | None = None
+        self.at = self.until = 0
         self.absorbed: list[Node] = []
         self.owner: Node | None = None
         self.shifted = False
@@ -122,17 +127,22 @@ class Node:
             yield node
             node = node.parent
 
-    def below(self) -> Iterator[Node]:
+    def below(self) -> list[Node]:
         """Its descendants, in order, parents before children."""
-        stack = list(reversed(self.children))
+        return self.subtree()[1:] if self.children else []
+
+    def subtree(self) -> list[Node]:
+        """Itself and its descendants, in order, parents before children."""
+        if self.flat is not None:
+            return self.flat[self.at : self.until]
+        out: list[Node] = []
+        stack = [self]
         while stack:
             node = stack.pop()
-            yield node
-            stack.extend(reversed(node.children))
-
-    def subtree(self) -> Iterator[Node]:
-        yield self
-        yield from self.below()
+            out.append(node)
+            if node.children:
+                stack.extend(reversed(node.children))
+        return out
 
     def overlaps(self, other: Node) -> bool:
         return self.start <= other.end and other.start <= self.end
@@ -154,10 +164,13 @@ class Forest:
     loose_records: list[Node] = field(default_factory=list[Node])
     near_records: list[Node] = field(default_factory=list[Node])
     told_records: list[Node] = field(default_factory=list[Node])
+    flat: list[Node] | None = None
 
-    def nodes(self) -> Iterator[Node]:
-        for root in self.roots:
-            yield from root.subtree()
+    def nodes(self) -> list[Node]:
+        """All nodes, parents before children."""
+        if self.flat is not None:
+            return self.flat
+        return [node for root in self.roots for node in root.subtree()]
 
 
 def build_forest(reads: Iterable[Read]) -> Forest:
@@ -185,7 +198,6 @@ def build_forest(reads: Iterable[Read]) -> Forest:
     _resolve_chains(forest)
     _attach_nearest(forest)
     _merge_doubles(forest)
-    _sort(forest)
     return forest
 
 
@@ -450,19 +462,40 @@ def _break_circles(forest: Forest) -> None:
         seen.update(id(n) for n in first.subtree())
 
 
-def _number_depths(forest: Forest) -> None:
-    stack = [(root, 0) for root in forest.roots]
-    while stack:
-        node, depth = stack.pop()
-        node.depth = depth
-        stack.extend((child, depth + 1) for child in node.children)
+def _by_time(node: Node) -> tuple[int, int, bytes]:
+    return (node.start, node.end, node.span_id)
 
 
 def _sort(forest: Forest) -> None:
-    _number_depths(forest)
+    """Puts children in order of time and numbers all nodes, so that what is below a node is one slice."""
     forest.roots.sort(key=lambda n: (n.start, n.trace_id, n.span_id))
-    for node in list(forest.nodes()):
-        node.children.sort(key=lambda n: (n.start, n.end, n.span_id))
+    flat: list[Node] = []
+    open_: list[Node] = []
+    stack = list(reversed(forest.roots))
+    while stack:
+        node = stack.pop()
+        parent = node.parent
+        depth = 0 if parent is None else parent.depth + 1
+        while len(open_) > depth:
+            open_.pop().until = len(flat)
+        open_.append(node)
+        node.depth, node.at, node.flat = depth, len(flat), flat
+        flat.append(node)
+        children = node.children
+        if children:
+            if len(children) > 1:
+                children.sort(key=_by_time)
+            stack.extend(reversed(children))
+    for node in open_:
+        node.until = len(flat)
+    forest.flat = flat
+
+
+def _unnumber(forest: Forest) -> None:
+    """The tree has changed: nothing may go by the numbers of before."""
+    for node in forest.flat or ():
+        node.flat = None
+    forest.flat = None
 
 
 def _end_open_spans(forest: Forest) -> None:
@@ -476,6 +509,9 @@ def _end_open_spans(forest: Forest) -> None:
 
 def _shift_clocks(forest: Forest) -> None:
     """A child of another process outside its parent's window is shifted into it, with all below it."""
+    first = next(iter(forest.by_id.values())).resource if forest.by_id else None
+    if all(n.source.resource is first for n in forest.by_id.values()):
+        return
     for root in forest.roots:
         stack = [root]
         while stack:
@@ -523,7 +559,11 @@ def _reparent_loose(forest: Forest) -> None:
     """A convention that hangs an agent's span beside the call that reached it: the enclosing tool span is its
     parent.
     """
-    for node in [n for n in forest.nodes() if n.facts.loose and n.parent is not None]:
+    loose = [n for n in forest.nodes() if n.facts.loose and n.parent is not None]
+    if not loose:
+        return
+    _unnumber(forest)
+    for node in loose:
         parent = node.parent
         if parent is None:
             continue
@@ -538,7 +578,7 @@ def _reparent_loose(forest: Forest) -> None:
         ]
         if tools:
             _move(node, max(tools, key=lambda t: (_names(t, node), t.start, t.span_id)))
-    _number_depths(forest)
+    _sort(forest)
 
 
 def _names(tool: Node, agent: Node) -> int:
