@@ -183,7 +183,7 @@ class _Stock:
 
 @dataclass(slots=True)
 class _Story:
-    """A trace whose turn may go on in another trace. `reads`: what was read of it, until assembly uses it up."""
+    """A trace whose turn may go on in another. `reads`: what was read of it, until assembly uses it up."""
 
     items: Sequence[Item]
     reads: list[Read] | None
@@ -359,11 +359,12 @@ class Pipeline:
         if last:
             return
         # What was told and cannot go on need not be held; records without a trace may belong to any.
-        for trace_id in [t for t in self._stories if t not in waiting and t is not None]:
+        over = [t for t, s in self._stories.items() if t not in waiting and (t is not None or s.until <= now)]
+        for trace_id in over:
             self._stories_size -= self._stories.pop(trace_id).size
 
     def _reads(self, story: _Story) -> list[Read]:
-        """What the dialects read in a story; assembly uses facts up, so they are read anew the second time."""
+        """What the dialects read in a story; assembly uses facts up, so they are read anew then."""
         reads, story.reads = story.reads, None
         return reads if reads is not None else read_items(story.items, self._registry)[0]
 
