@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from otel_turns.assembly.agents import Agent, Cast
 from otel_turns.assembly.replies import Handed, Reply
+from otel_turns.assembly.speech import Call, Result
 from otel_turns.assembly.tree import Node, supplement
 from otel_turns.model.facts import MISSING, Facts, Role, ToolCall, ToolResult
 
@@ -241,45 +242,47 @@ class Operations:
         op.transfer = True
         op.joined_by = op.joined_by or how
 
-    def heard(
-        self, node: Node, call_id: str | None, name: str | None, arguments: Any, time: int, index: int
-    ) -> Operation:
-        """A call that NormalizedEvents tell: it joins the operation of its id, or is one."""
-        op = self._find(call_id, (), node) if call_id else None
+    def heard(self, node: Node, call: Call, again: bool) -> Operation:
+        """A call that NormalizedEvents tell: it joins the operation of its id, or is one. `again`: the same
+        stream told this id before, and its result.
+        """
+        op = self._find(call.id, (), node) if call.id and not again else None
         if op is not None and op.stream is not None and op.result is not None:
             op = None
         if op is None:
-            op = self._add(Operation(call_id, name, self._cast.owner.get(id(node), self._cast.main)))
-            op.started, op.index = time, index
+            op = self._add(Operation(call.id, call.name, self._cast.owner.get(id(node), self._cast.main)))
+            op.started, op.index = call.time, call.index
         elif op.stream is None:
-            op.started = time
+            op.started = call.time
         op.stream = op.stream or node
-        op.name = op.name or name
-        if arguments is not MISSING:
-            op.input = arguments
+        op.name = op.name or call.name
+        if call.arguments is not MISSING:
+            op.input = call.arguments
+        op.unparsable = op.unparsable or call.unparsable
         return op
 
-    def heard_result(
-        self, node: Node, call_id: str, name: str, content: Any, success: bool, time: int, index: int
-    ) -> None:
+    def heard_result(self, node: Node, result: Result) -> None:
         """A result that NormalizedEvents tell."""
-        told = ToolResult(call_id, name, content, failed=not success)
-        open_ones = [
-            o
-            for o in self._by_id.get(call_id, ())
-            if o.result is None or (o.handed is not None and o.stream is None)
-        ]
-        if open_ones:
-            op = open_ones[0]
-            op.result, op.finished, op.handed, op.told_at = told, time, None, index
-            op.answered_by = "id"
-            op.stream = op.stream or node
-            return
-        op = self._add(
-            Operation(call_id, name, self._cast.owner.get(id(node), self._cast.main), started=time)
+        told = ToolResult(
+            result.id, result.name, result.content, failed=not result.success, rejected=result.rejected
         )
-        op.unstarted, op.stream, op.index = True, node, index
-        op.result, op.finished, op.told_at = told, time, index
+        known = self._by_id.get(result.id, [])
+        op = next((o for o in known if o.result is None or (o.handed is not None and o.stream is None)), None)
+        if op is None:
+            if any(o.result == told or (result.name is None and o.result is not None) for o in known):
+                return  # the same result told twice
+            op = self._add(
+                Operation(
+                    result.id,
+                    result.name,
+                    self._cast.owner.get(id(node), self._cast.main),
+                    started=result.time,
+                )
+            )
+            op.unstarted, op.index = True, result.index
+        op.result, op.finished, op.handed, op.told_at = told, result.time, None, result.index
+        op.answered_by = "id"
+        op.stream = op.stream or node
 
     # --- the end --------------------------------------------------------------------------------------------
 

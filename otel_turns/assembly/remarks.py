@@ -60,6 +60,12 @@ def _remark_span(making: Making, node: Node) -> None:
     for mark in node.facts.marks:
         if mark.kind == "malformed":
             remarks.add("malformed_event", str(mark.value), node.span_id)
+    speech = making.speeches.get(id(node))
+    if speech is not None:
+        for reason in speech.malformed:
+            remarks.add("malformed_event", reason, node.span_id)
+        for sub_id in sorted(speech.unfinished):
+            remarks.add("operation_unfinished", "nothing shows that this agent ended", node.span_id, sub_id)
     if node.facts.unread:
         remarks.add(
             "unread_spans", "this span looks like agent work, and no convention reads it", node.span_id

@@ -7,10 +7,11 @@ something that is an event of the vocabulary stands between; a citation does not
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import orjson
 
+from otel_turns.assembly.customs import custom_event
 from otel_turns.assembly.tree import Node
 from otel_turns.model import normalized as n
 from otel_turns.model.facts import MISSING, TokenUsage
@@ -49,17 +50,19 @@ class Result:
     """A result that the stream told."""
 
     id: str
-    name: str
+    name: str | None
     content: Any
     success: bool
     time: int
     index: int
+    rejected: bool = False
 
 
 @dataclass(slots=True)
 class Speech:
     """All that the NormalizedEvents of one span say. `errors`: (time, index, message); `done`: the stream
-    completed after them.
+    completed after them. `malformed`: why an event was left out. `unfinished`: sub-agents that were told
+    whole and never ended.
     """
 
     said: list[Utterance] = field(default_factory=list[Utterance])
@@ -71,6 +74,8 @@ class Speech:
         default_factory=list[tuple[int, int, dict[str, Any]]]
     )
     annotations: list[tuple[int, dict[str, Any]]] = field(default_factory=list[tuple[int, dict[str, Any]]])
+    malformed: list[str] = field(default_factory=list[str])
+    unfinished: set[str] = field(default_factory=set[str])
     usage: TokenUsage | None = None
     done: bool = False
     failed: bool = False
@@ -81,7 +86,6 @@ class Speech:
 
 
 _FAILED_SKILL = ("fail", "error", "denied", "rejected")
-_DIRECT = ("compaction", "input.requested", "skill.loaded")
 
 
 class _Fold:
@@ -156,38 +160,54 @@ class _Fold:
             self.active_skills.discard(event.name)
 
     def custom(self, event: n.Custom, time: int, index: int) -> None:
-        name, payload = event.event_name, event.payload
-        whole: dict[str, Any] = cast("dict[str, Any]", payload) if isinstance(payload, dict) else {}
-        if name == "stream_event" and isinstance(whole.get("type"), str):
-            self.speech.events.append((time, index, dict(whole)))
-            self.open = None
-        elif name in _DIRECT:
-            made = _direct(name, payload)
-            if made is not None:
-                self.speech.events.append((time, index, made))
-                self.open = None
-        else:
-            self.speech.annotations.append(
-                (time, _annotation("custom", source=event.source, event_name=name, payload=payload))
+        """A Custom with a documented name is the event that it names; any other is an annotation."""
+        try:
+            told = custom_event(event)
+        except n.MalformedEvent as error:
+            self.speech.malformed.append(str(error))
+            return
+        if told is None:
+            made = _annotation(
+                "custom", source=event.source, event_name=event.event_name, payload=event.payload
             )
+            self.speech.annotations.append((time, made))
+        elif self._tell(told, time, index):
+            self.open = None
 
+    def _tell(self, event: dict[str, Any], time: int, index: int) -> bool:
+        """A whole StreamEvent: joined to its other witnesses where there may be some, else told as it is."""
+        speech = self.speech
+        match event:
+            case {"type": "message", "role": "user"}:
+                return False
+            case {"type": "message" | "thinking" as kind, "text": text}:
+                speech.said.append(Utterance(kind, text, time, index, "event"))
+            case {"type": "operation.started", "operation": {"kind": "tool", "name": name, "input": given}}:
+                speech.calls.append(Call(event["operationId"], name, given, time, index))
+            case {"type": "operation.finished", "kind": "tool", "status": status}:
+                output = event.get("output", MISSING)
+                told = Result(event["operationId"], None, output, status != "failed", time, index)
+                told.rejected = status == "rejected"
+                speech.results.append(told)
+            case {"type": "operation.started"}:
+                speech.unfinished.add(event["operationId"])
+                speech.events.append((time, index, event))
+            case {"type": "operation.finished"}:
+                if event["operationId"] not in speech.unfinished:
+                    speech.malformed.append("Custom.payload: no agent of this id was started")
+                    return False
+                speech.unfinished.discard(event["operationId"])
+                speech.events.append((time, index, event))
+            case {"type": "error", "message": message}:
+                self.error(message, time, index)
+            case _:
+                speech.events.append((time, index, event))
+        return True
 
-def _direct(name: str, payload: Any) -> dict[str, Any] | None:
-    fields: dict[str, Any] = cast("dict[str, Any]", payload) if isinstance(payload, dict) else {}
-    if name == "compaction":
-        reason = fields.get("reason")
-        return {"type": name, "reason": reason} if isinstance(reason, str) else {"type": name}
-    if name == "input.requested":
-        request = fields.get("request")
-        inner: dict[str, Any] = cast("dict[str, Any]", request) if isinstance(request, dict) else fields
-        return {"type": name, "request": dict(inner)}
-    skill = fields.get("skill") or fields.get("name") or (payload if isinstance(payload, str) else None)
-    if not isinstance(skill, str) or not skill:
-        return None
-    made = {"type": name, "skill": skill}
-    if isinstance(fields.get("operationId"), str):
-        made["operationId"] = fields["operationId"]
-    return made
+    def error(self, message: str, time: int, index: int) -> None:
+        self.speech.errors.append((time, index, message))
+        self.speech.failed, self.speech.done = True, False
+        self.open = None
 
 
 def _annotation(kind: str, **fields: Any) -> dict[str, Any]:
@@ -247,9 +267,7 @@ def fold(node: Node) -> Speech:
             case n.SkillActivation():
                 folding.skill(event, time, index)
             case n.Error():
-                speech.errors.append((time, index, event.message))
-                speech.failed, speech.done = True, False
-                folding.open = None
+                folding.error(event.message, time, index)
             case n.Done():
                 speech.done, speech.failed = True, False
                 folding.break_off()

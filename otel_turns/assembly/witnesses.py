@@ -5,6 +5,8 @@ Comes in: a fresh `Making`. Goes out: the same with its replies and operations c
 
 from __future__ import annotations
 
+from collections import Counter
+
 from otel_turns.assembly.agents import Agent
 from otel_turns.assembly.making import Making, around, asked_about
 from otel_turns.assembly.replies import Handed, Reply, read_replies, recover_across
@@ -79,9 +81,12 @@ def _hear_calls(making: Making) -> None:
         speech = making.speeches.get(id(node))
         if speech is None:
             continue
+        calls = Counter[str]()
         for call in speech.calls:
-            op = making.ops.heard(node, call.id, call.name, call.arguments, call.time, call.index)
-            op.unparsable = op.unparsable or call.unparsable
+            name = call.id or ""
+            ended = sum(1 for r in speech.results if r.id == name and r.index < call.index)
+            making.ops.heard(node, call, bool(calls[name]) and ended >= calls[name])
+            calls[name] += 1
             if call.broken:
                 making.remarks.add(
                     "truncated_value",
@@ -97,9 +102,7 @@ def _hear_results(making: Making) -> None:
         if speech is None:
             continue
         for result in speech.results:
-            making.ops.heard_result(
-                node, result.id, result.name, result.content, result.success, result.time, result.index
-            )
+            making.ops.heard_result(node, result)
 
 
 def _ask_by_agents(making: Making) -> None:
