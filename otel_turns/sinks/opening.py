@@ -142,11 +142,11 @@ def _open_text(spec: str, options: Mapping[str, Any]) -> OpenedSink:
 
         return MemorySink(**checked("memory", options, PLAIN))
     entry = _entry_points().get(kind)
-    if entry is not None and (match or target.lower() == kind):
+    if entry is not None:
         return _open_entry(entry, rest, options)
-    if match and "/" not in match[1]:
+    if match:
         raise SinkError(f"there is no sink {match[1]!r}; {_known()}; a file of that name is file:{target}")
-    if not match and _WORD.fullmatch(target):
+    if _WORD.fullmatch(target):
         raise SinkError(f"there is no sink {target!r}; {_known()}; a file of that name is ./{target}")
     return _open_file(target, options)
 
