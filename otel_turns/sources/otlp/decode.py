@@ -17,9 +17,17 @@ from otel_turns.sources.otlp.json import read_logs, read_spans
 from otel_turns.sources.otlp.protobuf import Context, RecordSlice, SpanSlice, context_of, read_span
 from otel_turns.sources.otlp.wire import DEFAULT_LIMITS, WireLimits, field_tags, walk
 
-__all__ = ["Decoded", "Encoding", "Rejection", "decode_logs", "decode_traces"]
+__all__ = ["Decoded", "Encoding", "OtherSignal", "Rejection", "decode_logs", "decode_traces"]
 
 Encoding = Literal["protobuf", "json"]
+
+
+class OtherSignal(MalformedTelemetry):
+    """A protobuf request of another signal than the one announced; `signal` is which."""
+
+    def __init__(self, signal: Literal["traces", "logs", "metrics"]) -> None:
+        super().__init__(f"the request holds {signal}, which do not belong on this path")
+        self.signal = signal
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +70,10 @@ def decode_logs(body: bytes, encoding: Encoding, limits: WireLimits = DEFAULT_LI
 
 
 _Make = Callable[[bytes, Context, WireLimits], Item]
-_OtherSignal = Callable[[bytes], "str | None"]
+_Refuse = Callable[[bytes], None]
 
 
-def _decode(body: bytes, limits: WireLimits, make: _Make, other_signal: _OtherSignal) -> Decoded:
+def _decode(body: bytes, limits: WireLimits, make: _Make, refuse: _Refuse) -> Decoded:
     try:
         groups = walk(body, limits)
     except MalformedTelemetry:
@@ -77,9 +85,7 @@ def _decode(body: bytes, limits: WireLimits, make: _Make, other_signal: _OtherSi
     add = items.append
     for resource, scope, slices in groups:
         if not items and not rejections:
-            other = other_signal(slices[0])
-            if other is not None:
-                raise MalformedTelemetry(f"the request holds {other}")
+            refuse(slices[0])
         try:
             context = _contexts.get(resource, scope)
         except MalformedTelemetry as error:
@@ -153,24 +159,24 @@ _SPAN_TIMES, _RECORD_TIMES = frozenset({0x39, 0x41}), frozenset({0x09, 0x59})
 _METRIC_DATA: Final = frozenset({0x3A, 0x52})
 
 
-def _no_spans(data: bytes) -> str | None:
+def _no_spans(data: bytes) -> None:
     if data[:2] == b"\x0a\x10":  # as nearly every span begins
-        return None
+        return
     tags = _tags(data)
     if 0x0A not in tags and tags & _RECORD_TIMES:
-        return "log records; they belong to the path of logs"
+        raise OtherSignal("logs")
     if tags & _METRIC_DATA and not tags & _SPAN_TIMES:
-        return "metrics, which are not read"
-    return None
+        raise OtherSignal("metrics")
 
 
-def _no_records(data: bytes) -> str | None:
-    if data[:1] != b"\x0a":
-        return None
+def _no_records(data: bytes) -> None:
+    if data[:1] != b"\x0a":  # no field 1 of a record has this form
+        return
     tags = _tags(data)
     if tags & _SPAN_TIMES:
-        return "spans; they belong to the path of traces"
-    return "metrics, which are not read" if tags & _METRIC_DATA else None
+        raise OtherSignal("traces")
+    if tags & _METRIC_DATA:
+        raise OtherSignal("metrics")
 
 
 def _tags(data: bytes) -> set[int]:

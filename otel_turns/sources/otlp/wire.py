@@ -143,7 +143,7 @@ class _Walk:
         self._limits = limits
         self._items = limits.items
         self._groups = limits.groups
-        self._others = _MOST_OTHERS
+        self._others = _MOST_OTHERS + limits.groups
 
     def groups(self) -> list[WireGroup]:
         out: list[WireGroup] = []
@@ -223,6 +223,8 @@ class _Walk:
                     left -= 1
         if i > end:
             raise _too_short()
+        if left < 0:
+            raise _too_many(self._limits.items, "spans or log records")
         self._items = left
         return first
 
@@ -234,14 +236,12 @@ class _Walk:
         return _field(self._body, i, end)
 
     def _joined(self, first: bytes, start: int, stop: int) -> bytes:
-        piece = self._body[start:stop]
-        if not first:
-            return piece
         # Each piece copies what came before.
         self._others -= 1 + (len(first) >> 4)
         if self._others < 0:
             raise MalformedTelemetry("a resource or scope comes in too many pieces")
-        return first + piece
+        piece = self._body[start:stop]
+        return first + piece if first else piece
 
 
 def _no_resource() -> MalformedTelemetry:
