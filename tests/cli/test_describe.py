@@ -12,7 +12,7 @@ import pytest
 from otel_turns.config import Settings
 from tests.cli.conftest import Run
 
-COMMANDS = ("convert", "show", "validate", "serve", "schema", "dialects", "config")
+COMMANDS = ("convert", "show", "explain", "validate", "serve", "schema", "dialects", "config")
 
 
 def schema(run: Run, *name: str) -> Any:
