@@ -21,6 +21,7 @@ from otel_turns.dialects.genai_content import (
     text_of,
 )
 from otel_turns.dialects.genai_usage import read_usage
+from otel_turns.dialects.sessions import session_of
 from otel_turns.dialects.values import (
     as_flag,
     as_text,
@@ -84,7 +85,7 @@ class GenAI:
     | messages (see `genai_content`) | `inputs`, `outputs` | every version |
     | `gen_ai.usage.*` (see `genai_usage`) | `usage` | every version |
     | `gen_ai.agent.name`, `.id`, `.version` | `agent_*` | 1.31 |
-    | `gen_ai.conversation.id`, `session.id`, `gen_ai.thread.id` | `session_id` | 1.31 |
+    | `gen_ai.conversation.id`, `session.id`, `gen_ai.thread.id` (`sessions`) | `session_id` | 1.31 |
     | `gen_ai.response.id`, `gen_ai.request.previous_response.id` | the same | 1.26, 1.41 |
     | `gen_ai.response.model`, `gen_ai.request.model` | `model` | 1.26 |
     | `gen_ai.output.type` json, a schema in the request | `structured` (request), `data` (agent) | 1.31 |
@@ -144,8 +145,7 @@ class GenAI:
             return Facts(self.convention, Role.NOTHING)
         role = self.role(span) or Role.STEP
         facts = Facts(self.convention, role)
-        session = attributes.get("gen_ai.conversation.id") or attributes.get("session.id")
-        facts.session_id = as_text(session or attributes.get("gen_ai.thread.id"))
+        facts.session_id = session_of(attributes)
         if role is Role.INFERENCE:
             self.read_inference(span, facts)
         elif role is Role.TOOL:
@@ -274,7 +274,7 @@ class GenAI:
             return None
         attributes = record.attributes
         facts = Facts(self.convention, Role.INFERENCE)
-        facts.session_id = as_text(attributes.get("gen_ai.conversation.id") or attributes.get("session.id"))
+        facts.session_id = session_of(attributes)
         if name in MESSAGE_EVENTS or name == CHOICE:
             body = record.body if record.body else attributes.get("gen_ai.event.content", attributes)
             read_message_event(name, body, facts)

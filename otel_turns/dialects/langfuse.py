@@ -15,6 +15,7 @@ from otel_turns.dialects.function_values import (
 )
 from otel_turns.dialects.messages import Notes
 from otel_turns.dialects.provider_payloads import read_usage
+from otel_turns.dialects.sessions import session_of
 from otel_turns.dialects.values import as_int, as_text, is_list, is_object, read_failure
 from otel_turns.model.facts import MISSING, Convention, Facts, Role, TokenUsage
 from otel_turns.model.span import LogRecord, Span
@@ -72,7 +73,7 @@ class Langfuse:
     def read(self, span: Span) -> Facts:
         attributes = span.attributes
         role = _ROLES.get(str(attributes.get(_TYPE)).lower(), Role.STEP)
-        facts = Facts(self.convention, role, session_id=as_text(attributes.get("session.id")))
+        facts = Facts(self.convention, role, session_id=session_of(attributes))
         facts.failed, facts.error, facts.error_type = read_failure(span)
         if attributes.get("langfuse.observation.level") == "ERROR":
             facts.failed = True

@@ -11,6 +11,7 @@ from typing import Any
 from otel_turns.dialects.messages import Notes, read_messages
 from otel_turns.dialects.openinference_messages import as_one_reply, read_indexed
 from otel_turns.dialects.provider_payloads import asks_for_json, head_id, read_request, read_response
+from otel_turns.dialects.sessions import session_of
 from otel_turns.dialects.values import (
     as_int,
     as_text,
@@ -116,7 +117,7 @@ class OpenInference:
         role = self.role(span)
         facts = Facts(self.convention, role)
         facts.failed, facts.error, facts.error_type = read_failure(span, handled_counts=role is Role.TOOL)
-        facts.session_id = as_text(span.attributes.get("session.id"))
+        facts.session_id = session_of(span.attributes)
         if role is Role.INFERENCE:
             self.inference(span, facts)
         elif role is Role.TOOL:
