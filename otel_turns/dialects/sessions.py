@@ -1,7 +1,7 @@
 """The id of a session, in the names that conventions share.
 
-Comes in: a span's or record's attributes. Goes out: the conversation's id as text, or None. A convention with a
-name of its own reads that itself. It never takes a user's id for a session's.
+Comes in: a span's or record's attributes. Goes out: the conversation's id as text, or None. A convention with
+a name of its own reads that itself. It never takes a user's id for a session's.
 
 | attribute | of |
 |---|---|
