@@ -97,8 +97,7 @@ class Capture:
         sink = MemorySink()
         pipeline = self._open_with([sink])
         reader = SpanReader()
-        items = [reader.read(span) for span in tuple(self._ended)]
-        pipeline.accept([self._cut(item) for item in items if item is not None])
+        pipeline.accept([self._cut(reader.read(span)) for span in tuple(self._ended)])
         kept = pipeline.close(timeout_s)
         records = sorted(sink.turns, key=_began)
         self.turns[:] = [Record.model_validate(record) for record in records]

@@ -269,6 +269,7 @@ class SpanFeed:
             return
         opened: dict[int, bytes] = {}
         ended: list[bytes] = []
+        items, read = self._items, self._reader.read
         for entry in entries:
             if isinstance(entry, SpanContext):
                 opened[entry.span_id] = entry.trace_id.to_bytes(16, "big")
@@ -276,11 +277,18 @@ class SpanFeed:
             if isinstance(entry, int):
                 span_id = entry
             else:
-                item = self._read(entry)
-                if item is None:
+                context = entry.context
+                if context is None:
+                    self._unreadable.add()
                     continue
-                self._items.append(item)
-                span_id = int.from_bytes(item.span_id or b"", "big")
+                span_id = context.span_id
+                try:
+                    item = read(entry)
+                except Exception as error:
+                    self._unreadable.add()
+                    self._tell("read", f"a span could not be read: {described(error)}")
+                else:
+                    items.append(item)
             # A span that started and ended in one round needs no hold. One whose start was not seen (it began
             # before this feed) must not release what another span holds.
             if opened.pop(span_id, None) is None:
@@ -302,14 +310,6 @@ class SpanFeed:
         with self._telling("hold", "the pipeline failed to release a trace"):
             for trace_id in ended:
                 pipeline.release(trace_id)
-
-    def _read(self, span: ReadableSpan) -> LoadedItem | None:
-        item = None
-        with self._telling("read", "a span could not be read"):
-            item = self._reader.read(span)
-        if item is None:
-            self._unreadable.add()
-        return item
 
     def _offer(self, pipeline: Intake, *, insist: bool = False) -> None:
         """Hands over what was read; waits a while where the pipeline would refuse it, unless `insist`."""

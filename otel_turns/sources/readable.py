@@ -18,6 +18,7 @@ from opentelemetry.sdk.resources import Resource as SdkResource
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
+from otel_turns.errors import MalformedTelemetry
 from otel_turns.model.item import LoadedItem
 from otel_turns.model.span import Resource, Scope, Span, SpanEvent, SpanLink
 
@@ -54,11 +55,11 @@ class SpanReader:
         self._resources: dict[int, tuple[object, Resource]] = {}
         self._scopes: dict[int, tuple[object, Scope]] = {}
 
-    def read(self, span: ReadableSpan) -> LoadedItem | None:
-        """The span as an item; None where it has no ids (`context` is None), and nothing could join it."""
+    def read(self, span: ReadableSpan) -> LoadedItem:
+        """The span as an item. Raises `MalformedTelemetry` where it has no ids and nothing could join it."""
         context = span.context
         if context is None:
-            return None
+            raise MalformedTelemetry("a span without ids")
         attributes, size = _attributes(span.attributes)
         size += _SPAN_COST
         events: tuple[SpanEvent, ...] = ()

@@ -125,7 +125,7 @@ def test_back_pressure_is_unavailable_with_retry_info_under_both_names(intake: F
     intake.refusing = True
     error = ask(intake, traces("a"))
     assert error.code() is GRPC.StatusCode.UNAVAILABLE
-    trailing = dict(error.trailing_metadata())
+    trailing = {key: value for key, value in error.trailing_metadata()}
     info = RetryInfo.FromString(trailing["google.rpc.retryinfo-bin"])
     assert 1 <= info.retry_delay.seconds <= 3
     status = Status.FromString(trailing["grpc-status-details-bin"])

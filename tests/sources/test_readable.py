@@ -27,7 +27,7 @@ from opentelemetry.trace import (
     set_span_in_context,
 )
 
-from otel_turns.model.item import LoadedItem
+from otel_turns.errors import MalformedTelemetry
 from otel_turns.model.span import Resource, Scope, Span, SpanEvent, SpanLink
 from otel_turns.sources.otlp.decode import decode_traces
 from otel_turns.sources.readable import MAX_DEPTH, SpanReader
@@ -40,23 +40,20 @@ def context(trace_id: int = TRACE, span_id: int = SPAN, *, remote: bool = False)
 
 
 def readable(**fields: Any) -> ReadableSpan:
-    return ReadableSpan(
-        **{
-            "name": "chat",
-            "context": context(),
-            "resource": SdkResource({"service.name": "agent"}),
-            "start_time": 1_000,
-            "end_time": 2_000,
-            **fields,
-        }
-    )
+    usual: dict[str, Any] = {
+        "name": "chat",
+        "context": context(),
+        "resource": SdkResource({"service.name": "agent"}),
+        "start_time": 1_000,
+        "end_time": 2_000,
+    }
+    return ReadableSpan(**{**usual, **fields})
 
 
 def read(span: ReadableSpan) -> Span:
-    item = SpanReader().read(span)
-    assert item is not None
-    assert isinstance(item.value, Span)
-    return item.value
+    value = SpanReader().read(span).value
+    assert isinstance(value, Span)
+    return value
 
 
 def through_otlp(span: ReadableSpan) -> Span:
@@ -83,7 +80,14 @@ def test_reads_every_member() -> None:
             parent=context(span_id=PARENT, remote=True),
             kind=SpanKind.CLIENT,
             status=Status(StatusCode.ERROR, "broke"),
-            attributes={"text": "a", "flag": True, "count": 3, "ratio": 0.5, "raw": b"\x00\xff", "none": None},
+            attributes={
+                "text": "a",
+                "flag": True,
+                "count": 3,
+                "ratio": 0.5,
+                "raw": b"\x00\xff",
+                "none": None,
+            },
             events=[Event("said", {"x": (1, 2)}, 1_500)],
             links=[Link(link, {"why": "retry"})],
             instrumentation_scope=InstrumentationScope("lib", "1.2", None, {"s": 1}),
@@ -101,7 +105,9 @@ def test_reads_every_member() -> None:
         status_message="broke",
         attributes={"text": "a", "flag": True, "count": 3, "ratio": 0.5, "raw": b"\x00\xff", "none": None},
         events=(SpanEvent(1_500, "said", {"x": [1, 2]}),),
-        links=(SpanLink(link.trace_id.to_bytes(16, "big"), link.span_id.to_bytes(8, "big"), {"why": "retry"}),),
+        links=(
+            SpanLink(link.trace_id.to_bytes(16, "big"), link.span_id.to_bytes(8, "big"), {"why": "retry"}),
+        ),
         scope=Scope("lib", "1.2", {"s": 1}),
         resource=Resource({"service.name": "agent"}),
         flags=0x300,
@@ -133,7 +139,9 @@ ATTRIBUTES = st.dictionaries(st.text(min_size=1, max_size=6), VALUES, max_size=6
 
 
 @given(attributes=ATTRIBUTES, inner=ATTRIBUTES, name=st.text(max_size=8), remote=st.booleans())
-def test_equals_what_otlp_gives(attributes: Mapping[str, Any], inner: Mapping[str, Any], name: str, remote: bool) -> None:
+def test_equals_what_otlp_gives(
+    attributes: Mapping[str, Any], inner: Mapping[str, Any], name: str, remote: bool
+) -> None:
     def make(provider: TracerProvider) -> None:
         tracer = provider.get_tracer("lib", "2", attributes={"k": "v"})
         above = set_span_in_context(NonRecordingSpan(context(remote=remote)))
@@ -257,15 +265,16 @@ def test_attributes_that_are_only_a_mapping_are_read() -> None:
     assert read(Bare("x", context())).attributes == {"a": "b"}
 
 
-def test_span_without_ids_is_none() -> None:
-    assert SpanReader().read(ReadableSpan("lost")) is None
+def test_a_span_without_ids_is_malformed() -> None:
+    with pytest.raises(MalformedTelemetry):
+        SpanReader().read(ReadableSpan("lost"))
 
 
 def test_spans_share_their_resource_and_scope() -> None:
     reader = SpanReader()
     resource, scope = SdkResource({"a": 1}), InstrumentationScope("lib")
     items = [reader.read(readable(resource=resource, instrumentation_scope=scope)) for _ in range(2)]
-    one, two = (item.value for item in items if isinstance(item, LoadedItem))
+    one, two = (item.value for item in items)
     assert one.resource is two.resource
     assert one.scope is two.scope
 
@@ -275,18 +284,19 @@ def test_many_resources_and_scopes_do_not_pile_up_or_mix() -> None:
     for n in range(600):
         resource, scope = SdkResource({"n": n}), InstrumentationScope(str(n))
         item = reader.read(readable(resource=resource, instrumentation_scope=scope))
-        assert item is not None
         assert (item.value.resource.attributes["n"], item.value.scope.name) == (n, str(n))
 
 
 def test_size_grows_with_the_text() -> None:
     reader = SpanReader()
     small = reader.read(readable(attributes={"a": "x"}))
-    for attributes in ({"a": "x" * 1_001}, {"a": "é" * 1_001}, {"a": ["x" * 1_001]}, {"a": {"b": b"x" * 1_001}}):
+    for attributes in (
+        {"a": "x" * 1_001},
+        {"a": "é" * 1_001},
+        {"a": ["x" * 1_001]},
+        {"a": {"b": b"x" * 1_001}},
+    ):
         large = reader.read(readable(attributes=attributes))
-        assert small is not None
-        assert large is not None
         assert large.size >= small.size + 1_000
     with_event = reader.read(readable(attributes={"a": "x"}, events=[Event("e", {"t": "y" * 500})]))
-    assert with_event is not None
     assert with_event.size >= small.size + 500
