@@ -10,71 +10,17 @@ nobody tells is `MISSING`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from otel_turns.assembly.agents import Agent, Cast
+from otel_turns.assembly.operation import Operation, equal, points_to, reaches, resolve, same_name, span_of
 from otel_turns.assembly.replies import Handed, Reply
 from otel_turns.assembly.speech import Call, Result
-from otel_turns.assembly.tree import Node, supplement
-from otel_turns.model.facts import MISSING, Facts, Role, ToolCall, ToolResult
+from otel_turns.assembly.tree import Node
+from otel_turns.assembly.witness import supplement
+from otel_turns.model.facts import MISSING, Facts, ToolCall, ToolResult
 
 __all__ = ["Operation", "Operations"]
-
-
-@dataclass(slots=True, eq=False)
-class Operation:
-    """One tool call. `started` and `finished` are nanoseconds; `finished` is None while nothing shows that it
-    ended.
-
-    `run`: the span that executed it; `sub`: the sub-agent that it reached. `handed`: the request that carries
-    its result.
-    `joined_by`: how its run was found: "id", "arguments", "order", "name" (a sub-agent or handoff that the
-    call points to), or "" for a run that nobody asked for. `answered_by`: the same for the result that a
-    request hands in.
-    """
-
-    id: str | None
-    name: str | None
-    agent: Agent
-    input: Any = MISSING
-    asked: Reply | None = None
-    index: int = 0
-    run: Node | None = None
-    runs: list[Node] = field(default_factory=list[Node])
-    sub: Agent | None = None
-    started: int = 0
-    finished: int | None = None
-    output: Any = MISSING
-    failed: bool = False
-    rejected: bool = False
-    paused: bool = False
-    error: str | None = None
-    handed: Node | None = None
-    result: ToolResult | None = None
-    joined_by: str = ""
-    answered_by: str = ""
-    other_ids: tuple[str, ...] = ()
-    told: tuple[int, int, bytes] | None = None
-    unstarted: bool = False
-    synthetic: bool = False
-    skill: str | None = None
-    tool: str | None = None
-    unparsable: bool = False
-    background: bool = False
-    transfer: bool = False
-    stream: Node | None = None
-    told_at: int | None = None
-    questioned: bool = False
-    resumed: bool = False
-
-    @property
-    def ids(self) -> set[str]:
-        return {i for i in (self.id, *self.other_ids) if i}
-
-    @property
-    def status(self) -> str:
-        return "rejected" if self.rejected else "failed" if self.failed else "completed"
 
 
 class Operations:
@@ -187,7 +133,7 @@ class Operations:
             if o.run is None and o.sub is None and o.started <= node.start and o.agent is not sub
         ]
         ranked = [
-            (rank, o.started, -o.index, at) for at, o in enumerate(waiting) if (rank := _reaches(o, sub))
+            (rank, o.started, -o.index, at) for at, o in enumerate(waiting) if (rank := reaches(o, sub))
         ]
         if not ranked:
             return
@@ -220,7 +166,7 @@ class Operations:
             target = facts.handoff_to or (nexts.name if nexts else None)
             ranked = [
                 (
-                    _points_to(o, target) or int(o.name == facts.tool_name and o.name is not None),
+                    points_to(o, target) or int(o.name == facts.tool_name and o.name is not None),
                     o.started,
                     -o.index,
                     at,
@@ -293,7 +239,7 @@ class Operations:
         answered without one was refused.
         """
         for op in self.all:
-            self._resolve(op)
+            resolve(op)
             if (
                 op.run is None
                 and op.result is None
@@ -306,8 +252,8 @@ class Operations:
             if waited and op.result is not None and gives_spans:
                 op.rejected, op.failed = True, False
         taken = {o.id for o in self.all if o.id}
-        for op in sorted((o for o in self.all if not o.id), key=lambda o: (o.started, o.index, _span_of(o))):
-            base = f"op:{_span_of(op).hex()}" + (f":{op.index}" if op.run is None else "")
+        for op in sorted((o for o in self.all if not o.id), key=lambda o: (o.started, o.index, span_of(o))):
+            base = f"op:{span_of(op).hex()}" + (f":{op.index}" if op.run is None else "")
             fresh, number = base, 1
             while fresh in taken:
                 number += 1
@@ -418,7 +364,7 @@ class Operations:
         """Runs without a known id: equal name and arguments first, then by order where the counts agree."""
         left: list[Node] = []
         for node in nodes:
-            op = next((o for o in self._candidates(node) if _equal(o.input, node.facts.arguments)), None)
+            op = next((o for o in self._candidates(node) if equal(o.input, node.facts.arguments)), None)
             if op is not None:
                 self._take(op, node, "arguments")
             else:
@@ -449,7 +395,7 @@ class Operations:
                 and run.scope_name != node.scope_name
                 and run.facts.tool_name == node.facts.tool_name
                 and (run.encloses(node) or node.encloses(run))
-                and (node.facts.arguments is MISSING or _equal(run.facts.arguments, node.facts.arguments))
+                and (node.facts.arguments is MISSING or equal(run.facts.arguments, node.facts.arguments))
             ):
                 return op
         return None
@@ -468,7 +414,7 @@ class Operations:
             and o.asked is not None
             and (o.agent is agent or agent.is_main)
             and o.asked.start <= node.start
-            and _same_name(o.name, name)
+            and same_name(o.name, name)
             and not (o.ids and node.facts.call_id and o.joined_by == "id")
         ]
         return sorted(found, key=lambda o: (o.agent is not agent, o.started, o.index))
@@ -526,7 +472,7 @@ class Operations:
             waiting = [o for o in waiting if o.name == result.name] or waiting
         asked = handed.asked.get(result.id) if result.id else None
         if asked is not None and asked.arguments is not MISSING:
-            equal = [o for o in waiting if o.name == asked.name and _equal(o.input, asked.arguments)]
+            equal = [o for o in waiting if o.name == asked.name and equal(o.input, asked.arguments)]
             if equal:
                 self._finish(equal[0], result, handed.node, handed.node.start, "arguments")
                 return True
@@ -577,7 +523,7 @@ class Operations:
             o.asked is not None
             and o.asked.start >= handed.node.start
             and o.name == call.name
-            and (call.arguments is MISSING or o.input is MISSING or _equal(o.input, call.arguments))
+            and (call.arguments is MISSING or o.input is MISSING or equal(o.input, call.arguments))
             for o in self._by_id.get(call.id or "", ())
         )
 
@@ -595,7 +541,7 @@ class Operations:
             and o.run.start <= handed.node.start
             and (o.run.facts.tool_name or o.name) == call.name
         ]
-        equal = [o for o in runs if _equal(o.run.facts.arguments if o.run else MISSING, call.arguments)]
+        equal = [o for o in runs if equal(o.run.facts.arguments if o.run else MISSING, call.arguments)]
         if equal:
             return equal[0]
         open_ones = [o for o in runs if o.run is not None and o.run.facts.arguments is MISSING]
@@ -607,80 +553,3 @@ class Operations:
         op.result, op.handed, op.answered_by = result, node, how
         if op.finished is None:
             op.finished = time
-
-    def _resolve(self, op: Operation) -> None:
-        run, result = op.run, op.result
-        if run is not None:
-            facts = run.facts
-            executing = facts.role in (Role.TOOL, Role.HANDOFF)
-            if executing:
-                op.name = facts.tool_name or op.name
-                if facts.arguments is not MISSING:
-                    op.input = facts.arguments
-                op.output = facts.result
-                op.tool, op.skill = facts.tool, facts.skill
-                op.background = facts.background
-                op.unparsable = facts.unparsable
-                op.failed = facts.failed and not facts.paused
-                op.rejected = op.rejected or facts.rejected
-                op.error = facts.error
-            op.started = min(run.start, *(r.start for r in op.runs)) if op.runs else run.start
-            op.paused = facts.paused
-            if not run.is_span:
-                op.started = min(op.started, op.asked.time) if op.asked else op.started
-            if facts.paused or not run.ended:
-                op.finished = None if op.result is None else op.finished
-                op.output = MISSING if facts.paused else op.output
-            else:
-                op.finished = max(run.end, op.started)
-        if op.sub is not None and run is op.sub.node and run is not None and run.ended:
-            op.finished = run.end
-        if result is not None:
-            if op.output is MISSING:
-                op.output = result.result
-            op.failed = op.failed or result.failed
-            op.rejected = op.rejected or result.rejected
-        if op.rejected:
-            op.failed = False
-        if op.finished is not None and op.finished < op.started:
-            op.finished = op.started
-
-
-def _span_of(op: Operation) -> bytes:
-    node = op.run or (op.asked.node if op.asked else None) or op.handed
-    return node.span_id if node is not None else b""
-
-
-def _same_name(a: str | None, b: str | None) -> bool:
-    return a == b or a is None or b is None
-
-
-def _equal(a: Any, b: Any) -> bool:
-    return a is not MISSING and b is not MISSING and a == b and type(a) is type(b)
-
-
-def _reaches(op: Operation, sub: Agent) -> int:
-    """How surely a call reaches a sub-agent: it carries its name, its arguments name it, or it transfers."""
-    pointed = _points_to(op, sub.name)
-    if pointed:
-        return pointed
-    output = sub.node.facts.data if sub.node is not None else MISSING
-    return int(op.result is not None and output is not MISSING and op.result.result == output)
-
-
-def _points_to(op: Operation, name: str | None) -> int:
-    if not name:
-        return 0
-    mine = _plain(op.name or "")
-    other = _plain(name)
-    if mine == other:
-        return 4
-    given: Any = op.input
-    values = cast("dict[str, Any]", given).values() if isinstance(given, dict) else ()
-    if any(isinstance(v, str) and _plain(v) == other for v in values):
-        return 3
-    return 2 if other and other in mine else 0
-
-
-def _plain(name: str) -> str:
-    return "".join(c for c in name.lower() if c.isalnum())

@@ -9,11 +9,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from otel_turns.assembly.boundaries import TurnScope, find_turns
+from otel_turns.assembly.forest import build_forest
 from otel_turns.assembly.making import Making
 from otel_turns.assembly.memory import Memory
 from otel_turns.assembly.options import AssemblyOptions
 from otel_turns.assembly.trail import Trail
-from otel_turns.assembly.tree import Read, build_forest
+from otel_turns.assembly.tree import Read
 from otel_turns.assembly.turn import assemble_turn
 from otel_turns.model.facts import Role, ToolCall
 

@@ -1,0 +1,104 @@
+"""What only the place of a span in its tree decides.
+
+Comes in: a linked forest. Goes out: the same with sub-agents below the calls that reached them, chains that
+are agents or structure, and side requests marked.
+"""
+
+from __future__ import annotations
+
+from otel_turns.assembly.links import sort, unnumber
+from otel_turns.assembly.tree import Forest, Node
+from otel_turns.model.facts import Role
+
+__all__ = ["reparent_loose", "resolve_chains"]
+
+_AGENTIC = (Role.AGENT, Role.WORKFLOW)
+
+
+_WORK = (Role.INFERENCE, Role.TOOL, Role.AGENT, Role.WORKFLOW, Role.HANDOFF)
+
+
+def _move(node: Node, parent: Node) -> None:
+    if node.parent is not None:
+        node.parent.children.remove(node)
+    node.parent = parent
+    parent.children.append(node)
+
+
+def reparent_loose(forest: Forest) -> None:
+    """A convention that hangs an agent's span beside the call that reached it: the enclosing tool span is its
+    parent.
+    """
+    loose = [n for n in forest.nodes() if n.facts.loose and n.parent is not None]
+    if not loose:
+        return
+    unnumber(forest)
+    for node in loose:
+        parent = node.parent
+        if parent is None:
+            continue
+        tools = [
+            tool
+            for tool in parent.below()
+            if tool.role is Role.TOOL
+            and tool is not node
+            and tool.start <= node.start <= tool.end
+            and not any(up is node for up in tool.above())
+            and not any(up is tool for up in node.above())
+        ]
+        if tools:
+            _move(node, max(tools, key=lambda t: (_names(t, node), t.start, t.span_id)))
+    sort(forest)
+
+
+def _names(tool: Node, agent: Node) -> int:
+    """How surely the tool reaches the agent: it says so, or carries its name."""
+    name = agent.facts.agent_name
+    if not name:
+        return 0
+    if tool.facts.delegates_to == name:
+        return 3
+    if tool.facts.tool_name == name:
+        return 2
+    return int(name in (tool.facts.tool_name or ""))
+
+
+def resolve_chains(forest: Forest) -> None:
+    """CHAIN: an agent at the root, directly below a tool, or (where it speaks) above inferences; structure
+    elsewhere.
+    """
+    for root in forest.roots:
+        stack: list[tuple[Node, bool, bool]] = [(root, False, False)]
+        while stack:
+            node, inside, below_tool = stack.pop()
+            if node.role is Role.CHAIN:
+                topmost = not inside and _has_work(node)
+                speaks = node.facts.chain_speaks and inside and _own_inference(node)
+                agent = (topmost or below_tool or speaks) and _has_work(node)
+                node.facts.role = Role.AGENT if agent else Role.STEP
+            if node.facts.side and node.role is Role.STEP:
+                for one in node.below():
+                    one.facts.side = one.facts.side or one.role is Role.INFERENCE
+                    if one.role in _AGENTIC or one.role is Role.CHAIN:
+                        one.facts.role = Role.STEP
+            inside = inside or node.role in _AGENTIC
+            if node.role is Role.TOOL:
+                below_tool = True
+            elif node.role in (*_AGENTIC, Role.INFERENCE):
+                below_tool = False
+            stack.extend((child, inside, below_tool) for child in node.children)
+
+
+def _has_work(node: Node) -> bool:
+    return node.tells or any(n.role in _WORK or n.tells for n in node.below())
+
+
+def _own_inference(node: Node) -> bool:
+    stack = list(node.children)
+    while stack:
+        child = stack.pop()
+        if child.role is Role.INFERENCE:
+            return True
+        if child.role in (Role.STEP, Role.NOTHING):
+            stack.extend(child.children)
+    return False
