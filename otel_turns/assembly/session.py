@@ -1,7 +1,8 @@
 """The turns of one session: which of them is the first, and their numbers.
 
 Comes in: turns that are made. Goes out: whether a turn goes on with a session that began before it, and
-`otel.turnNumber` on records, where the order is known. It never numbers a session of which a part was not seen.
+`otel.turnNumber` on records, where the order is known. It never numbers a session of which a part was not
+seen.
 """
 
 from __future__ import annotations
@@ -24,13 +25,18 @@ def goes_on(making: Making) -> bool:
     if first is not None and _answers_a_reply(first.facts.inputs or ()):
         return True
     for node in making.cast.main.invocations[:1]:
-        if node.facts.resumes or _answers_a_reply((node.facts.inputs or ())[: node.facts.new_from]):
+        facts = node.facts
+        if facts.resumes or facts.continues or _has_reply((facts.inputs or ())[: facts.new_from or 0]):
             return True
     return any(
         op.asked is None and op.run is None and op.stream is None and op.handed is first
         for op in making.ops.all
         if op.result is not None
     )
+
+
+def _has_reply(messages: Iterable[Message]) -> bool:
+    return any(message.role == "assistant" for message in messages)
 
 
 def _answers_a_reply(messages: Iterable[Message]) -> bool:

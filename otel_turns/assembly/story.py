@@ -13,6 +13,7 @@ from otel_turns.assembly.forest import build_forest
 from otel_turns.assembly.making import Making
 from otel_turns.assembly.memory import Memory
 from otel_turns.assembly.options import AssemblyOptions
+from otel_turns.assembly.session import goes_on
 from otel_turns.assembly.trail import Trail
 from otel_turns.assembly.tree import Read
 from otel_turns.assembly.turn import assemble_turn
@@ -22,16 +23,19 @@ __all__ = ["Told", "assemble", "may_go_on"]
 
 
 class Told:
-    """One turn: its record, the traces that it was read from, and whether requests to come may still continue
-    it.
+    """One turn: its record, the traces that it was read from, whether requests to come may still continue it,
+    and whether it goes on with a session that began before it.
     """
 
-    __slots__ = ("open", "record", "traces")
+    __slots__ = ("goes_on", "open", "record", "traces")
 
-    def __init__(self, record: dict[str, Any], traces: frozenset[bytes], is_open: bool) -> None:
+    def __init__(
+        self, record: dict[str, Any], traces: frozenset[bytes], is_open: bool, goes_on: bool
+    ) -> None:
         self.record = record
         self.traces = traces
         self.open = is_open
+        self.goes_on = goes_on
 
 
 def assemble(
@@ -47,7 +51,7 @@ def assemble(
         record = assemble_turn(making)
         if record is not None:
             traces = frozenset(n.trace_id for n in (*scope.tops, *scope.records, scope.root))
-            told.append(Told(record, traces, may_go_on(scope)))
+            told.append(Told(record, traces, may_go_on(scope), goes_on(making)))
             if trail is not None:
                 trail.turn(making, record)
     if trail is not None:
