@@ -53,7 +53,13 @@ class Making:
 
     def was_asked(self, call_id: str) -> bool | None:
         """Whether an earlier turn left this call pending, and asked a human about it (`Memory.asked`)."""
-        return self.memory.asked(self.session, call_id)
+        return self.memory.asked(self.session, call_id, self.identity)
+
+    @property
+    def identity(self) -> object:
+        """What tells this turn from others."""
+        root = self.scope.root
+        return (root.trace_id, root.span_id, root.start if not root.is_span else 0)
 
     @property
     def gives_spans(self) -> bool:

@@ -19,9 +19,9 @@ __all__ = ["remark"]
 
 def remark(making: Making, status: str, usage: dict[str, Any] | None, partial: list[Node]) -> None:
     remarks, scope = making.remarks, making.scope
-    if scope.orphan:
+    if scope.orphan or any(top.orphaned for top in scope.tops):
         remarks.add("root_missing", "the parent of the topmost spans never came", scope.root.span_id)
-    for node in making.nodes:
+    for node in making.every:
         _remark_span(making, node)
     for op in making.ops.all:
         _remark_operation(making, op, status)
@@ -70,21 +70,19 @@ def _remark_span(making: Making, node: Node) -> None:
         remarks.add(
             "unread_spans", "this span looks like agent work, and no convention reads it", node.span_id
         )
+    dropped = source.dropped_attributes
     if isinstance(source, Span):
+        dropped += sum(event.dropped_attributes for event in source.events)
         if source.dropped_events:
             remarks.add(
                 "span_events_dropped",
                 f"{source.dropped_events} span events were dropped by the SDK",
                 node.span_id,
             )
-        if source.dropped_attributes:
-            remarks.add(
-                "attributes_dropped",
-                f"{source.dropped_attributes} attributes were dropped by the SDK",
-                node.span_id,
-            )
         if not source.end and node is making.scope.root:
             remarks.add("root_unfinished", "the root of the turn never ended", node.span_id)
+    if dropped:
+        remarks.add("attributes_dropped", f"{dropped} attributes were dropped by the SDK", node.span_id)
     if node.facts.truncated:
         remarks.add("truncated_value", "a value was cut by a length limit of the SDK", node.span_id)
     if node.facts.unparsable and node.role is not Role.TOOL:
@@ -131,7 +129,7 @@ def _remark_operation(making: Making, op: Operation, status: str) -> None:
             remarks.add(
                 "operation_unfinished", "nothing shows that this call ran or was answered", span_id, op.id
             )
-    elif op.output is MISSING and not op.transfer and op.skill is None:
+    elif op.output is MISSING and not (op.transfer or op.rejected or op.skill is not None):
         remarks.add(
             "content_not_captured", _switch(facts, "the result of this call was not captured"), span_id, op.id
         )

@@ -63,11 +63,13 @@ class Handed:
     asked: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
 
 
-def read_replies(agent: Agent, inner: set[int]) -> tuple[list[Reply], list[Handed], list[str]]:
-    """Replies and handed-in results of one agent, and the words of its user, in order of time."""
+def read_replies(
+    agent: Agent, inner: set[int]
+) -> tuple[list[Reply], list[Handed], list[tuple[Node, list[str]]]]:
+    """Replies and handed-in results of one agent, and what its user says in which request, in order of time."""
     replies: list[Reply] = []
     handed: list[Handed] = []
-    said_to: list[str] = []
+    said_to: list[tuple[Node, list[str]]] = []
     before: Node | None = None
     for node in agent.requests:
         if node.facts.side:
@@ -83,7 +85,9 @@ def read_replies(agent: Agent, inner: set[int]) -> tuple[list[Reply], list[Hande
                     p.id: p for m in facts.inputs or () for p in m.parts if isinstance(p, ToolCall) and p.id
                 }
                 handed.append(Handed(node, agent, results, before is None, asked))
-            said_to.extend(p.text for m in news if m.role == "user" for p in m.parts if isinstance(p, Text))
+            texts = [p.text for m in news if m.role == "user" for p in m.parts if isinstance(p, Text)]
+            if texts:
+                said_to.append((node, texts))
         parts = [p for m in facts.outputs or () for p in m.parts]
         replies.append(
             Reply(

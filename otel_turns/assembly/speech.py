@@ -66,6 +66,7 @@ class Speech:
     """
 
     said: list[Utterance] = field(default_factory=list[Utterance])
+    user_said: list[Utterance] = field(default_factory=list[Utterance])
     calls: list[Call] = field(default_factory=list[Call])
     results: list[Result] = field(default_factory=list[Result])
     skills: list[tuple[int, int, str]] = field(default_factory=list[tuple[int, int, str]])
@@ -178,7 +179,8 @@ class _Fold:
         """A whole StreamEvent: joined to its other witnesses where there may be some, else told as it is."""
         speech = self.speech
         match event:
-            case {"type": "message", "role": "user"}:
+            case {"type": "message", "role": "user", "text": text}:
+                speech.user_said.append(Utterance("message", text, time, index, "user"))
                 return False
             case {"type": "message" | "thinking" as kind, "text": text}:
                 speech.said.append(Utterance(kind, text, time, index, "event"))

@@ -56,6 +56,10 @@ def tell(making: Making) -> bool:
     if making.options.include_user_messages:
         for node, words in making.user_words:
             narrative.user_words(node, words, node.start)
+        for node in making.every:
+            speech = making.speeches.get(id(node))
+            for one in speech.user_said if speech is not None else ():
+                narrative.user_words(node, [one.text], one.time, one.index)
     _tell_final_words(making)
     return _tell_questions(making)
 
@@ -133,6 +137,13 @@ def _tell_subagents(making: Making) -> None:
         if failed and output is MISSING and node.facts.error:
             output = node.facts.error
         sub.operation_id, sub.failed = sub_id, failed
+        if output is MISSING and not sub.requests and not failed:
+            making.remarks.add(
+                "content_not_captured",
+                "what this agent returned was not captured",
+                node.span_id,
+                sub_id,
+            )
         making.narrative.subagent(sub, sub.name or "", sub_id, output, failed)
         if not all(n.ended for n in sub.invocations):
             _never_ended(making, node, sub_id)

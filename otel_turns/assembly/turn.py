@@ -62,9 +62,14 @@ def _has_request(making: Making) -> bool:
 
 def remember(making: Making, status: str) -> None:
     asked = {c for n in making.every for q in n.facts.questions for c in ((q.call_id,) if q.call_id else ())}
+    memory, session = making.memory, making.session
     for op in making.ops.all:
-        if op.finished is None and op.id and not op.synthetic:
-            making.memory.leave(making.session, op.id, op.id in asked or status == "waiting")
+        if not op.id or op.synthetic:
+            continue
+        if op.finished is None:
+            memory.leave(session, op.id, op.id in asked or status == "waiting", making.identity)
+        else:
+            memory.answer(session, op.id, making.identity)
 
 
 def make_record(

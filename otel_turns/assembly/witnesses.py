@@ -11,7 +11,7 @@ from otel_turns.assembly.agents import Agent
 from otel_turns.assembly.making import Making, around, asked_about
 from otel_turns.assembly.replies import Handed, Reply, read_replies, recover_across
 from otel_turns.assembly.tree import Node
-from otel_turns.model.facts import MISSING, Role, ToolCall, ToolResult
+from otel_turns.model.facts import MISSING, Role, Text, ToolCall, ToolResult
 
 __all__ = ["decide", "end_behind_its_back", "gather"]
 
@@ -22,8 +22,8 @@ def gather(making: Making) -> None:
         replies, handed, words = read_replies(agent, troupe.inner)
         making.replies.extend(replies)
         making.handed.extend(handed)
-        if agent.is_main and words and agent.requests:
-            making.user_words.append((agent.requests[0], words))
+        if agent.is_main:
+            making.user_words = words or _words_of_agent(agent)
     making.replies.sort(key=lambda r: r.node.key)
     recover_across([r for r in making.replies if r.agent.speaks and not r.silent])
     making.handed.sort(key=lambda h: h.node.key)
@@ -50,7 +50,8 @@ def gather(making: Making) -> None:
         for op in ops.all:
             op.resumed = (
                 op.asked is None
-                and op.result is not None
+                and (op.stream is None or op.unstarted)
+                and (op.result is not None or op.run is not None)
                 and any(making.was_asked(i) is not None for i in op.ids)
             )
     never_ran = {i for n in making.every for i in n.facts.handed_over}
@@ -59,6 +60,19 @@ def gather(making: Making) -> None:
     for op in ops.all:
         if op.transfer and op.sub is not None and op.sub.node is not None and op.run is None:
             op.finished = op.sub.node.start
+
+
+def _words_of_agent(agent: Agent) -> list[tuple[Node, list[str]]]:
+    """The user's words where only the agent's own span carries them."""
+    node = agent.node
+    if node is None or not node.facts.inputs:
+        return []
+    new = node.facts.inputs[node.facts.new_from or 0 :]
+    at = len(new)
+    while at and new[at - 1].role == "user":
+        at -= 1
+    texts = [p.text for m in new[at:] for p in m.parts if isinstance(p, Text)]
+    return [(node, texts)] if texts else []
 
 
 def _reach(making: Making, sub: Agent, handoffs: list[Node]) -> None:
