@@ -14,7 +14,7 @@ from otel_turns.assembly.replies import Reply
 from otel_turns.assembly.tree import Node
 from otel_turns.model.facts import MISSING, Role, ToolResult
 
-__all__ = ["Operation", "equal_values", "points_to", "reaches", "resolve", "same_name", "span_of"]
+__all__ = ["Operation", "alike", "points_to", "reaches", "resolve", "same_name", "span_of"]
 
 
 @dataclass(slots=True, eq=False)
@@ -119,7 +119,7 @@ def same_name(a: str | None, b: str | None) -> bool:
     return a == b or a is None or b is None
 
 
-def equal_values(a: Any, b: Any) -> bool:
+def alike(a: Any, b: Any) -> bool:
     return a is not MISSING and b is not MISSING and a == b and type(a) is type(b)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from otel_turns.assembly.agents import Agent, Cast
 from otel_turns.assembly.operation import (
     Operation,
-    equal_values,
+    alike,
     points_to,
     reaches,
     resolve,
@@ -372,9 +372,7 @@ class Operations:
         """Runs without a known id: equal name and arguments first, then by order where the counts agree."""
         left: list[Node] = []
         for node in nodes:
-            op = next(
-                (o for o in self._candidates(node) if equal_values(o.input, node.facts.arguments)), None
-            )
+            op = next((o for o in self._candidates(node) if alike(o.input, node.facts.arguments)), None)
             if op is not None:
                 self._take(op, node, "arguments")
             else:
@@ -405,9 +403,7 @@ class Operations:
                 and run.scope_name != node.scope_name
                 and run.facts.tool_name == node.facts.tool_name
                 and (run.encloses(node) or node.encloses(run))
-                and (
-                    node.facts.arguments is MISSING or equal_values(run.facts.arguments, node.facts.arguments)
-                )
+                and (node.facts.arguments is MISSING or alike(run.facts.arguments, node.facts.arguments))
             ):
                 return op
         return None
@@ -484,7 +480,7 @@ class Operations:
             waiting = [o for o in waiting if o.name == result.name] or waiting
         asked = handed.asked.get(result.id) if result.id else None
         if asked is not None and asked.arguments is not MISSING:
-            equal = [o for o in waiting if o.name == asked.name and equal_values(o.input, asked.arguments)]
+            equal = [o for o in waiting if o.name == asked.name and alike(o.input, asked.arguments)]
             if equal:
                 self._finish(equal[0], result, handed.node, handed.node.start, "arguments")
                 return True
@@ -535,7 +531,7 @@ class Operations:
             o.asked is not None
             and o.asked.start >= handed.node.start
             and o.name == call.name
-            and (call.arguments is MISSING or o.input is MISSING or equal_values(o.input, call.arguments))
+            and (call.arguments is MISSING or o.input is MISSING or alike(o.input, call.arguments))
             for o in self._by_id.get(call.id or "", ())
         )
 
@@ -553,7 +549,7 @@ class Operations:
             and o.run.start <= handed.node.start
             and (o.run.facts.tool_name or o.name) == call.name
         ]
-        equal = [o for o in runs if equal_values(o.run.facts.arguments if o.run else MISSING, call.arguments)]
+        equal = [o for o in runs if alike(o.run.facts.arguments if o.run else MISSING, call.arguments)]
         if equal:
             return equal[0]
         open_ones = [o for o in runs if o.run is not None and o.run.facts.arguments is MISSING]
