@@ -7,7 +7,7 @@ Comes in: the JSON of a request or a response. Goes out: `Request` and `Response
 | OpenAI chat | `messages`, `response_format` | `choices[].message` |
 | OpenAI Responses | `input`, `instructions`, `text.format` | `output` items, `text.format` |
 | Anthropic | `messages`, `system`, `output_format`, `output_config` | `content` blocks of a `message` |
-| Gemini | `contents`, `config` | `candidates[].content` |
+| Gemini | `contents`, `system_instruction`, `config`, `generation_config` | `candidates[].content` |
 | lists of messages or items, single messages | as they are | as they are |
 
 It never guesses at unknown shapes, and it never raises.
@@ -59,7 +59,7 @@ def read_request(value: Any, notes: Notes) -> Request | None:
     request = Request(
         structured=asks_for_json(body), previous_response_id=as_text(body.get("previous_response_id"))
     )
-    system = body.get("system", body.get("instructions"))
+    system = next((body[key] for key in _SYSTEM if body.get(key)), None)
     if system:
         request.messages.extend(_system(system, notes))
     for key in ("messages", "input", "contents"):
@@ -67,7 +67,7 @@ def read_request(value: Any, notes: Notes) -> Request | None:
         if told is None:
             continue
         if type(told) is str:
-            if key != "input":
+            if key == "messages":
                 return None
             request.messages.extend(_text(told, "user", notes))
         elif is_list(told) and (_are_messages(told) or key == "contents"):
@@ -167,6 +167,7 @@ def _system(system: Any, notes: Notes) -> list[Message]:
     return [message] if message.parts else []
 
 
+_SYSTEM = ("system", "instructions", "system_instruction", "systemInstruction")
 _JSON_KINDS = frozenset({"json_schema", "json_object", "json"})
 _FORMATS = (
     "response_format",

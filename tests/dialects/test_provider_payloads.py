@@ -68,10 +68,17 @@ def test_a_text_as_input_is_the_users() -> None:
     assert request.previous_response_id == "resp_0"
 
 
-def test_gemini() -> None:
-    request = read_request({"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}, Notes())
+@pytest.mark.parametrize(
+    "contents", ["Hi", [{"role": "user", "parts": [{"text": "Hi"}]}], [{"parts": [{"text": "Hi"}]}]]
+)
+def test_a_request_to_gemini(contents: Any) -> None:
+    system = {"parts": [{"text": "Be brief."}], "role": "user"}
+    request = read_request({"contents": contents, "system_instruction": system}, Notes())
     assert request is not None
-    assert request.messages == [Message("user", [Text("Hi")])]
+    assert request.messages == [Message("system", [Text("Be brief.")]), Message("user", [Text("Hi")])]
+
+
+def test_a_response_of_gemini() -> None:
     response = read_response(
         {
             "response_id": "r1",
