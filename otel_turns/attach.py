@@ -156,8 +156,7 @@ def capture_turns(
     def open_with(sinks: Sequence[Sink]) -> Pipeline:
         return _pipeline(sinks, loaded, default_linger_s=0.0, cost_usd=cost_usd)
 
-    with _attaching:
-        capture = Capture.on(_provider(provider), open_with)
+    capture = Capture.on(_provider(provider), open_with)
     try:
         yield capture.turns
     finally:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -70,14 +71,13 @@ class Capture:
         """Begins to capture what starts on `provider` from now on."""
         capture = cls(open_with)
         capture._hub = _Hub.of(provider)
-        capture._hub.captures += (capture,)
+        capture._hub.add(capture)
         return capture
 
     def end(self, timeout_s: float) -> None:
         """Takes no more spans and fills in the Turns, within `timeout_s` seconds."""
-        hub = self._hub
-        if hub is not None:
-            hub.captures = tuple(each for each in hub.captures if each is not self)
+        if self._hub is not None:
+            self._hub.remove(self)
         if not self._fill(timeout_s):
             _log.warning("otel_turns: the captured Turns were not ready within %s s", timeout_s)
 
@@ -118,25 +118,37 @@ def _began(record: dict[str, Any]) -> tuple[int, str]:
 class _Hub(SpanProcessor):
     """The one processor of a provider; hands on to whatever captures are on."""
 
-    captures: tuple[Capture, ...] = ()
+    def __init__(self) -> None:
+        # Replaced as a whole, never changed, so that spans need no lock.
+        self._captures: tuple[Capture, ...] = ()
 
     @classmethod
     def of(cls, provider: Any) -> _Hub:
-        # Kept on the provider itself, so that it lives and goes with it.
-        hub = getattr(provider, _HUB, None)
-        if hub is None:
-            hub = cls()
-            provider.add_span_processor(hub)
-            setattr(provider, _HUB, hub)
-        return cast("_Hub", hub)
+        with _lock:
+            # Kept on the provider itself, so that it lives and goes with it.
+            hub = getattr(provider, _HUB, None)
+            if hub is None:
+                hub = cls()
+                provider.add_span_processor(hub)
+                setattr(provider, _HUB, hub)
+            return cast("_Hub", hub)
+
+    def add(self, capture: Capture) -> None:
+        with _lock:
+            self._captures = (*self._captures, capture)
+
+    def remove(self, capture: Capture) -> None:
+        with _lock:
+            self._captures = tuple(each for each in self._captures if each is not capture)
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
-        for capture in self.captures:
+        for capture in self._captures:
             capture.on_start(span)
 
     def on_end(self, span: ReadableSpan) -> None:
-        for capture in self.captures:
+        for capture in self._captures:
             capture.on_end(span)
 
 
 _HUB: Final = "_otel_turns_captures"
+_lock = threading.Lock()

@@ -17,13 +17,16 @@ from typing import Any
 import pytest
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import NoOpTracerProvider, Tracer, use_span
 
 from otel_turns.attach import attach, capture_turns
+from otel_turns.capture import Capture
 from otel_turns.errors import ConfigError, SinkError
 from otel_turns.model.record import Record
 from otel_turns.sources.exporter import TurnSpanExporter
 from otel_turns.sources.processor import TurnSpanProcessor
+from tests.sources.fakes import FakeIntake
 
 ROOT = Path(__file__).parents[1]
 attaching: Any = import_module("otel_turns.attach")
@@ -408,6 +411,25 @@ def test_many_blocks_leave_nothing_behind_but_one_processor(provider: TracerProv
     assert threading.active_count() == before
     processors = provider._active_span_processor._span_processors  # pyright: ignore[reportPrivateUsage] # the SDK has no other way to see them
     assert len(processors) == 1
+
+
+def test_turns_that_are_not_ready_in_time_are_told_of(
+    provider: TracerProvider, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Slow(FakeIntake):
+        def close(self, timeout_s: float = 5.0) -> bool:
+            return False
+
+    capture = Capture.on(provider, lambda sinks: Slow())
+    capture.end(0.5)
+    assert "the captured Turns were not ready within 0.5 s" in caplog.text
+
+
+def test_unsampled_spans_are_no_part_of_a_block() -> None:
+    unsampling = TracerProvider(sampler=ALWAYS_OFF, resource=Resource({}), shutdown_on_exit=False)
+    with capture_turns(provider=unsampling) as turns:
+        turn(unsampling.get_tracer("t"))
+    assert turns == []
 
 
 def test_a_cost_and_settings_reach_captured_turns(provider: TracerProvider) -> None:

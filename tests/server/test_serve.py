@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
 import httpx
 import pytest
 
-from otel_turns.server.serve import is_loopback
+from otel_turns.server.serve import is_loopback, serve
+from tests.sources.fakes import FakeIntake
 from tests.sources.requests import BAD, traces
 
 ROOT = Path(__file__).parents[2]
@@ -121,6 +125,53 @@ def test_an_address_that_others_can_reach_is_warned_of(options: dict[str, Any], 
         assert "secret" not in warning
         program.process.terminate()
         assert program.process.wait(TIMEOUT) == 0
+
+
+class Lines(io.StringIO):
+    """A stream that does something when a line is written."""
+
+    def __init__(self, on_line: Callable[[str], None]) -> None:
+        super().__init__()
+        self._on_line = on_line
+
+    def write(self, text: str, /) -> int:
+        if text.strip():
+            self._on_line(text)
+        return super().write(text)
+
+
+def test_within_a_process_of_its_own_signals_end_it_too() -> None:
+    """The same in this process: the first signal when it listens, the second one while it drains."""
+    exits: list[int] = []
+
+    def on_line(line: str) -> None:
+        if "OTLP over HTTP" in line or "draining" in line:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    before = signal.getsignal(signal.SIGTERM)
+    err = Lines(on_line)
+    intake = FakeIntake()
+    assert serve(intake, grpc_port=0, http_port=0, err=err, exit_now=exits.append) == 0
+    assert exits == [128 + signal.SIGTERM]
+    assert "accepted 0 spans and records, rejected 0, refused 0 requests, wrote 0 Turns" in err.getvalue()
+    assert intake.closes == 1
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+@pytest.mark.parametrize("left_out", ["grpc_port", "http_port"])
+def test_only_what_listens_is_announced(left_out: str) -> None:
+    err = Lines(lambda line: os.kill(os.getpid(), signal.SIGINT) if "OTLP over" in line else None)
+    ports: dict[str, Any] = {"grpc_port": 0, "http_port": 0, left_out: None}
+    assert serve(FakeIntake(), err=err, host="::1" if has_ipv6() else "127.0.0.1", **ports) == 0
+    assert err.getvalue().count("OTLP over") == 1
+
+
+def has_ipv6() -> bool:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
 
 
 @pytest.mark.parametrize(

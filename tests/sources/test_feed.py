@@ -395,3 +395,63 @@ def test_an_end_inside_an_end_does_not_hang(feed: SpanFeed, intake: FakeIntake) 
     feed.ended(span(1))
     assert feed.flush(TIMEOUT)
     assert sorted(intake.names) == ["s1", "s2"]
+
+
+# In a forked child, as the hook of the module leaves it.
+
+
+def test_a_forked_child_begins_empty_with_a_pipeline_of_its_own() -> None:
+    opened: list[FakeIntake] = []
+
+    def open_one() -> FakeIntake:
+        opened.append(FakeIntake())
+        return opened[-1]
+
+    feed = SpanFeed(open_one, gather_s=0.0)
+    feed.started(context(1))
+    feed.unsampled()
+    feed.forked()
+    assert not any(asdict(feed.counts()).values())
+    feed.ended(span(2))
+    assert feed.flush(TIMEOUT)
+    assert [intake.names for intake in opened] == [[], ["s2"]]
+    feed.close(TIMEOUT)
+    assert [intake.closes for intake in opened] == [0, 1]
+
+
+def test_a_forked_child_that_ends_no_span_opens_nothing() -> None:
+    opened: list[FakeIntake] = []
+
+    def open_one() -> FakeIntake:
+        opened.append(FakeIntake())
+        return opened[-1]
+
+    feed = SpanFeed(open_one)
+    feed.forked()
+    assert feed.flush(TIMEOUT)
+    assert feed.close(TIMEOUT)
+    assert len(opened) == 1
+    assert opened[0].closes == 0
+
+
+def test_a_pipeline_that_does_not_open_in_a_forked_child_is_told_of_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    opened: list[FakeIntake] = []
+
+    def open_once() -> FakeIntake:
+        if opened:
+            raise SinkError("private")
+        opened.append(FakeIntake())
+        return opened[-1]
+
+    feed = SpanFeed(open_once, gather_s=0.0)
+    feed.forked()
+    for n in (1, 2):
+        feed.ended(span(n))
+        feed.flush(TIMEOUT)
+    assert feed.counts().failed == 2
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "no Turns from this forked process" in caplog.text
+    assert "private" not in caplog.text
+    feed.close(TIMEOUT)
