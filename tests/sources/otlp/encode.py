@@ -137,32 +137,38 @@ def plain_attributes(pairs: Any) -> dict[str, Any]:
     return {pair.key: plain_value(pair.value) for pair in pairs}
 
 
+def plain_span(span: WireSpan, scope: Scope, resource: Resource) -> Span:
+    return Span(
+        trace_id=span.trace_id,
+        span_id=span.span_id,
+        parent_id=span.parent_span_id or None,
+        name=span.name,
+        start=span.start_time_unix_nano,
+        end=span.end_time_unix_nano,
+        kind=span.kind,
+        status=span.status.code,
+        status_message=span.status.message,
+        attributes=plain_attributes(span.attributes),
+        events=tuple(
+            SpanEvent(e.time_unix_nano, e.name, plain_attributes(e.attributes), e.dropped_attributes_count)
+            for e in span.events
+        ),
+        links=tuple(SpanLink(x.trace_id, x.span_id, plain_attributes(x.attributes)) for x in span.links),
+        scope=scope,
+        resource=resource,
+        dropped_attributes=span.dropped_attributes_count,
+        dropped_events=span.dropped_events_count,
+        dropped_links=span.dropped_links_count,
+        flags=span.flags,
+    )
+
+
 def plain_spans(request: ExportTraceServiceRequest) -> list[Span]:
     return [
-        Span(
-            trace_id=span.trace_id,
-            span_id=span.span_id,
-            parent_id=span.parent_span_id or None,
-            name=span.name,
-            start=span.start_time_unix_nano,
-            end=span.end_time_unix_nano,
-            kind=span.kind,
-            status=span.status.code,
-            status_message=span.status.message,
-            attributes=plain_attributes(span.attributes),
-            events=tuple(
-                SpanEvent(
-                    e.time_unix_nano, e.name, plain_attributes(e.attributes), e.dropped_attributes_count
-                )
-                for e in span.events
-            ),
-            links=tuple(SpanLink(x.trace_id, x.span_id, plain_attributes(x.attributes)) for x in span.links),
-            scope=Scope(inner.scope.name, inner.scope.version, plain_attributes(inner.scope.attributes)),
-            resource=Resource(plain_attributes(group.resource.attributes)),
-            dropped_attributes=span.dropped_attributes_count,
-            dropped_events=span.dropped_events_count,
-            dropped_links=span.dropped_links_count,
-            flags=span.flags,
+        plain_span(
+            span,
+            Scope(inner.scope.name, inner.scope.version, plain_attributes(inner.scope.attributes)),
+            Resource(plain_attributes(group.resource.attributes)),
         )
         for group in request.resource_spans
         for inner in group.scope_spans

@@ -68,6 +68,21 @@ spans = st.builds(
 )
 
 
+light_spans = st.builds(
+    Span,
+    trace_id=ids(16),
+    span_id=ids(8),
+    parent_id=st.none() | ids(8),
+    name=texts,
+    start=times,
+    end=times,
+    attributes=small_mappings,
+    scope=st.sampled_from([Scope(), Scope("lib", "1", {"a": 1})]),
+    resource=st.sampled_from([Resource(), Resource({"service.name": "agent", "n": 1})]),
+)
+"""Quick to make; for tests of what is outside of spans."""
+
+
 @st.composite
 def records(draw: st.DrawFn) -> LogRecord:
     trace_id = draw(st.none() | ids(16))
