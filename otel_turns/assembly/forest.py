@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from otel_turns.assembly.doubles import merge_doubles
 from otel_turns.assembly.links import end_open_spans, link, shift_clocks, sort
 from otel_turns.assembly.orphans import adopt_orphans
-from otel_turns.assembly.positions import reparent_loose, resolve_chains
+from otel_turns.assembly.positions import place_invocations, reparent_loose, resolve_chains
 from otel_turns.assembly.records import attach_nearest, attach_records
 from otel_turns.assembly.tree import Forest, Node, Read
 from otel_turns.model.span import Span
@@ -40,6 +40,7 @@ def build_forest(reads: Iterable[Read]) -> Forest:
     shift_clocks(forest)
     adopt_orphans(forest)
     sort(forest)
+    place_invocations(forest)
     reparent_loose(forest)
     resolve_chains(forest)
     attach_nearest(forest)

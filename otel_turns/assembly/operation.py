@@ -79,7 +79,7 @@ def resolve(op: Operation) -> None:
         executing = facts.role in (Role.TOOL, Role.HANDOFF)
         if executing:
             op.name = facts.tool_name or op.name
-            if facts.arguments is not MISSING:
+            if facts.arguments is not MISSING and not ("arguments" in facts.cut and op.input is not MISSING):
                 op.input = facts.arguments
             op.output = facts.result
             op.tool, op.skill = facts.tool, facts.skill

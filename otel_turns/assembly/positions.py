@@ -10,7 +10,7 @@ from otel_turns.assembly.links import sort, unnumber
 from otel_turns.assembly.tree import Forest, Node
 from otel_turns.model.facts import Role
 
-__all__ = ["reparent_loose", "resolve_chains"]
+__all__ = ["place_invocations", "reparent_loose", "resolve_chains"]
 
 _AGENTIC = (Role.AGENT, Role.WORKFLOW)
 
@@ -23,6 +23,36 @@ def _move(node: Node, parent: Node) -> None:
         node.parent.children.remove(node)
     node.parent = parent
     parent.children.append(node)
+
+
+def place_invocations(forest: Forest) -> None:
+    """Invocations whose place the tree does not say: one that answers a call in another trace stands below that
+    call; one that resumes a paused run, after the run around it had ended, is a root of its own.
+    """
+    called = [n for n in forest.nodes() if n.facts.called_by and n.role is Role.AGENT]
+    resumed = [n for n in forest.nodes() if n.facts.resumes and n.role is Role.AGENT]
+    if not called and not resumed:
+        return
+    unnumber(forest)
+    calls: dict[str, Node] = {}
+    if called:
+        for node in forest.nodes():
+            if node.role is Role.TOOL and node.facts.call_id:
+                calls.setdefault(node.facts.call_id, node)
+    for node in called:
+        call = calls.get(node.facts.called_by or "")
+        if call is None or call in node.subtree():
+            continue
+        if node.parent is None:
+            forest.roots.remove(node)
+        _move(node, call)
+    for node in resumed:
+        around = next((up for up in node.above() if up.role in _AGENTIC), None)
+        if around is not None and around.end <= node.start and node.parent is not None:
+            node.parent.children.remove(node)
+            node.parent = None
+            forest.roots.append(node)
+    sort(forest)
 
 
 def reparent_loose(forest: Forest) -> None:

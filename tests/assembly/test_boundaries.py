@@ -690,3 +690,30 @@ def test_a_system_message_is_no_part_of_the_history_that_is_compared() -> None:
         ),
     ]
     assert stories(reads) == [["start:1", "end:1:completed", "say:Mild."]]
+
+
+def test_a_resume_below_a_run_that_had_ended_is_a_turn_of_its_own() -> None:
+    first, second = turns(
+        [
+            agent("root", 0, 20),
+            chat("c", 1, 10, call("1", "rm", {}), parent="root"),
+            agent("again", 50, 90, parent="root", agent_name="root", resumes=True),
+            tool("rm", 60, 70, "1", parent="again"),
+            chat("d", 71, 80, "gone", parent="again"),
+        ]
+    )
+    assert story(first) == ["start:1"]
+    assert story(second) == ["start:1", "end:1:completed", "say:gone"]
+
+
+def test_an_invocation_that_answers_a_call_of_another_trace_stands_below_it() -> None:
+    record = turn(
+        [
+            agent("root", 0, 100),
+            chat("c", 1, 10, call("1", "task", {}), parent="root"),
+            tool("task", 20, 60, "1", parent="root"),
+            agent("worker", 25, 55, trace="other", called_by="1"),
+            chat("d", 26, 30, "inner", parent="worker", trace="other"),
+        ]
+    )
+    assert story(record) == ["start:1", "agent:worker", "agent-end:completed", "end:1:completed"]
