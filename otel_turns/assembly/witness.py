@@ -40,13 +40,16 @@ def supplement(facts: Facts, more: Facts) -> None:
             other = getattr(more, name)
             if other is not None and other is not MISSING and other is not False and other != ():
                 setattr(facts, name, other)
+                if name in more.cut:
+                    facts.cut.add(name)
+                else:
+                    facts.cut.discard(name)
     if facts.usage is not None and more.usage is not None:
         for name in ("input", "output", "cache_read", "cache_creation", "reasoning"):
             if getattr(facts.usage, name) is None:
                 setattr(facts.usage, name, getattr(more.usage, name))
     if more.requests != 0 and (facts.requests == 0 or (facts.requests is None and more.requests is not None)):
         facts.requests = more.requests
-    facts.cut &= more.cut
     facts.hidden |= more.hidden
     _settle_hidden(facts)
     facts.marks.extend(m for m in more.marks if m not in facts.marks)
