@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from otel_turns.config import Loaded
     from otel_turns.pipeline import Pipeline
     from otel_turns.sinks import OpenedSink, Sink, SinkSpec
-    from otel_turns.sources.feed import FeedCounts
     from otel_turns.sources.processor import TurnSpanProcessor
+    from otel_turns.sources.tally import FeedCounts
 
 __all__ = [
     "DEFAULT_SINK",

@@ -18,9 +18,10 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from opentelemetry.trace import TraceFlags
 
-from otel_turns.sources.feed import FeedCounts, SpanFeed
+from otel_turns.sources.feed import SpanFeed
 from otel_turns.sources.intake import OpenIntake
 from otel_turns.sources.processor import SHUTDOWN_MILLIS
+from otel_turns.sources.tally import FeedCounts
 
 __all__ = ["TurnSpanExporter", "default_linger_s"]
 

@@ -16,21 +16,21 @@ import os
 import threading
 import time
 import weakref
-from collections import OrderedDict
 from collections.abc import Generator
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
-from opentelemetry import context as otel_context
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import SpanContext
 
 from otel_turns.model.item import LoadedItem
+from otel_turns.sources.barrier import Barrier
 from otel_turns.sources.described import described
 from otel_turns.sources.intake import Intake, OpenIntake
+from otel_turns.sources.open_spans import OpenSpans
 from otel_turns.sources.readable import SpanReader
-from otel_turns.sources.tally import Tally
+from otel_turns.sources.suppression import suppressed
+from otel_turns.sources.tally import FeedCounts, Tally
 
 __all__ = ["FeedCounts", "SpanFeed"]
 
@@ -39,46 +39,12 @@ _log = logging.getLogger("otel_turns")
 _BATCH: Final = 1024
 """Entries taken from the queue at once."""
 
-_OPEN_SPANS: Final = 100_000
-"""Open spans remembered at most: an agent that never ends its spans must not cost memory for ever."""
-
 _RETRY_S, _RETRIES, _RETRY_BYTES = 0.1, 10, 16 << 20
 """What the pipeline would refuse is offered again after so many seconds, so often, and while it is below so
 many bytes; then it is handed over all the same, and the pipeline's own rule of what has to go holds."""
 
 _SHORTEST_S: Final = 0.001
 """A pipeline that is always due must not keep the agent's processor busy."""
-
-
-@dataclass(frozen=True, slots=True)
-class FeedCounts:
-    """Ended spans since the start (in a forked child: since the fork), each counted once.
-
-    accepted: handed to the pipeline. waiting: still in the queue, with marks of starts. unsampled: skipped,
-    as the sampler said. The rest are drops, by reason. queue_full: the queue held its most. unreadable:
-    without ids, or reading failed. failed: the pipeline raised, or does not open in this forked child.
-    closed: ended after `close`.
-    """
-
-    accepted: int
-    waiting: int
-    unsampled: int
-    queue_full: int
-    unreadable: int
-    failed: int
-    closed: int
-
-
-class _Barrier:
-    """A place in the queue: `done` is set when all before it is written, `kept` where that was in time."""
-
-    __slots__ = ("deadline", "done", "kept", "last")
-
-    def __init__(self, timeout_s: float, *, last: bool) -> None:
-        self.deadline = time.monotonic() + timeout_s
-        self.done = threading.Event()
-        self.kept = False
-        self.last = last
 
 
 class SpanFeed:
@@ -122,7 +88,7 @@ class SpanFeed:
         self._worker: int | None = None
         self._pipeline: Intake | None = None
         self._reader = SpanReader()
-        self._open: OrderedDict[int, bytes] = OrderedDict()
+        self._open = OpenSpans()
         self._items: list[LoadedItem] = []
         self._refusals = 0
         self._accepted = 0
@@ -188,7 +154,7 @@ class SpanFeed:
 
     def flush(self, timeout_s: float) -> bool:
         """Writes everything that ended before. False where `timeout_s` seconds were not enough."""
-        return self._closed or self._wait(_Barrier(timeout_s, last=False))
+        return self._closed or self._wait(Barrier(timeout_s, last=False))
 
     def close(self, timeout_s: float) -> bool:
         """Flushes, closes the pipeline, takes nothing more. A second call does nothing."""
@@ -196,9 +162,9 @@ class SpanFeed:
             return True
         self._closed = True
         atexit.unregister(self._exit)
-        return self._wait(_Barrier(timeout_s, last=True))
+        return self._wait(Barrier(timeout_s, last=True))
 
-    def _wait(self, barrier: _Barrier) -> bool:
+    def _wait(self, barrier: Barrier) -> bool:
         if self._worker == threading.get_ident():
             return False  # a sink that flushes the feed it is fed by would wait for itself
         untouched = self._thread is None and self._queue.empty()
@@ -228,14 +194,14 @@ class SpanFeed:
 
     def _run(self) -> None:
         self._worker = threading.get_ident()
-        with _suppressed():
+        with suppressed():
             wait: float | None = None
             while True:
                 try:
                     first = self._queue.get(timeout=wait)
                 except Empty:
                     first = None
-                if first is not None and not isinstance(first, _Barrier) and self._queue.qsize() < _BATCH:
+                if first is not None and not isinstance(first, Barrier) and self._queue.qsize() < _BATCH:
                     self._hurry.wait(self._gather_s)
                 with self._working, self._telling("work", "spans were lost"):
                     if self._round(first):
@@ -244,7 +210,7 @@ class SpanFeed:
 
     def _work_off(self) -> None:
         """What the worker does, once and here: no thread is needed, or none can start any more."""
-        with _suppressed(), self._working, contextlib.suppress(Empty):
+        with suppressed(), self._working, contextlib.suppress(Empty):
             while not self._round(self._queue.get_nowait()):
                 pass
 
@@ -252,7 +218,7 @@ class SpanFeed:
         """Takes `entry` and what else is there, up to a barrier. True after the last barrier."""
         entries: list[Any] = []
         while entry is not None:
-            if isinstance(entry, _Barrier):
+            if isinstance(entry, Barrier):
                 self._take(entries)
                 self._pass(entry)
                 return entry.last
@@ -267,48 +233,38 @@ class SpanFeed:
     def _take(self, entries: list[Any]) -> None:
         if not entries:
             return
-        opened: dict[int, bytes] = {}
-        ended: list[bytes] = []
-        items, read = self._items, self._reader.read
+        items, spans, read = self._items, self._open, self._reader.read
         for entry in entries:
             if isinstance(entry, SpanContext):
-                opened[entry.span_id] = entry.trace_id.to_bytes(16, "big")
+                spans.started(entry)
                 continue
             if isinstance(entry, int):
-                span_id = entry
+                spans.ended(entry)
+                continue
+            context = entry.context
+            if context is None:
+                self._unreadable.add()
+                continue
+            spans.ended(context.span_id)
+            try:
+                item = read(entry)
+            except Exception as error:
+                self._unreadable.add()
+                self._tell("read", f"a span could not be read: {described(error)}")
             else:
-                context = entry.context
-                if context is None:
-                    self._unreadable.add()
-                    continue
-                span_id = context.span_id
-                try:
-                    item = read(entry)
-                except Exception as error:
-                    self._unreadable.add()
-                    self._tell("read", f"a span could not be read: {described(error)}")
-                else:
-                    items.append(item)
-            # A span that started and ended in one round needs no hold. One whose start was not seen (it began
-            # before this feed) must not release what another span holds.
-            if opened.pop(span_id, None) is None:
-                trace_id = self._open.pop(span_id, None)
-                if trace_id is not None:
-                    ended.append(trace_id)
-        self._open.update(opened)
-        while len(self._open) > _OPEN_SPANS:
-            ended.append(self._open.popitem(last=False)[1])
+                items.append(item)
+        holds, releases = spans.changes()
         pipeline = self._opened()
         if pipeline is None:
             self._failed += len(self._items)
             self._items = []
             return
         with self._telling("hold", "the pipeline failed to hold a trace"):
-            for trace_id in opened.values():
+            for trace_id in holds:
                 pipeline.hold(trace_id)
         self._offer(pipeline)
         with self._telling("hold", "the pipeline failed to release a trace"):
-            for trace_id in ended:
+            for trace_id in releases:
                 pipeline.release(trace_id)
 
     def _offer(self, pipeline: Intake, *, insist: bool = False) -> None:
@@ -348,7 +304,7 @@ class SpanFeed:
             return _RETRY_S if self._items else None
         return max(_SHORTEST_S, min(due, _RETRY_S) if self._items else due)
 
-    def _pass(self, barrier: _Barrier) -> None:
+    def _pass(self, barrier: Barrier) -> None:
         pipeline = self._pipeline
         self._hurry.clear()
         try:
@@ -412,25 +368,3 @@ def _after_fork_in_child() -> None:
 # One hook for all feeds, since a hook cannot be taken back.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork_in_child)
-
-
-# The keys that instrumentations of HTTP clients and others ask for before they make a span. The API package
-# keeps them under private names and uses them across its own packages.
-_SUPPRESSION_KEYS: Final = tuple(
-    key
-    for name in ("_SUPPRESS_INSTRUMENTATION_KEY", "_SUPPRESS_HTTP_INSTRUMENTATION_KEY")
-    if (key := getattr(otel_context, name, None)) is not None
-)
-
-
-@contextlib.contextmanager
-def _suppressed() -> Generator[None]:
-    """Within, instrumentations make no spans: what a sink sends must not come back as telemetry."""
-    context = otel_context.get_current()
-    for key in (*_SUPPRESSION_KEYS, "suppress_instrumentation"):
-        context = otel_context.set_value(key, True, context)
-    token = otel_context.attach(context)
-    try:
-        yield
-    finally:
-        otel_context.detach(token)

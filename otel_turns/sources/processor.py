@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Final
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 from opentelemetry.trace import TraceFlags
 
-from otel_turns.sources.feed import FeedCounts, SpanFeed
+from otel_turns.sources.feed import SpanFeed
 from otel_turns.sources.intake import OpenIntake
+from otel_turns.sources.tally import FeedCounts
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context

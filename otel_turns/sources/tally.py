@@ -1,4 +1,4 @@
-"""A counter that any thread may raise, also from within a finalizer, without a lock.
+"""Counting what became of spans, on any thread, also from within a finalizer, without a lock.
 
 Comes in: `add` calls. Goes out: `value`, exact. Never blocks, so that counting can stand in the agent's own
 path.
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import itertools
 import threading
+from dataclasses import dataclass
 
-__all__ = ["Tally"]
+__all__ = ["FeedCounts", "Tally"]
 
 
 class Tally:
@@ -32,3 +33,22 @@ class Tally:
             seen = next(self._count) - self._reads
             self._reads += 1
             return seen
+
+
+@dataclass(frozen=True, slots=True)
+class FeedCounts:
+    """Ended spans since the start (in a forked child: since the fork), each counted once.
+
+    accepted: handed to the pipeline. waiting: still in the queue, with marks of starts. unsampled: skipped,
+    as the sampler said. The rest are drops, by reason. queue_full: the queue held its most. unreadable:
+    without ids, or reading failed. failed: the pipeline raised, or does not open in this forked child.
+    closed: ended after `close`.
+    """
+
+    accepted: int
+    waiting: int
+    unsampled: int
+    queue_full: int
+    unreadable: int
+    failed: int
+    closed: int

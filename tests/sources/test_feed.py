@@ -85,16 +85,6 @@ def test_a_span_whose_start_was_not_seen_releases_nothing(feed: SpanFeed, intake
     assert intake.calls == [("hold", trace(1)), ("accept", ["s9"])]
 
 
-def test_spans_that_never_end_are_not_remembered_for_ever(
-    feed: SpanFeed, intake: FakeIntake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("otel_turns.sources.feed._OPEN_SPANS", 2)
-    for n in (1, 2, 3):
-        feed.started(context(n, n))
-    feed.flush(TIMEOUT)
-    assert intake.calls == [("hold", trace(1)), ("hold", trace(2)), ("hold", trace(3)), ("release", trace(1))]
-
-
 def test_settles_without_being_asked(feed: SpanFeed, intake: FakeIntake) -> None:
     feed.ended(span(1))
     assert intake.ticked.wait(TIMEOUT)

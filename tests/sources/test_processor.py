@@ -14,8 +14,8 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.sampling import Decision, Sampler, SamplingResult
 
 from otel_turns.errors import SinkError
-from otel_turns.sources.feed import FeedCounts
 from otel_turns.sources.processor import TurnSpanProcessor
+from otel_turns.sources.tally import FeedCounts
 from tests.sources.fakes import FakeIntake
 
 ROOT = Path(__file__).parents[2]
