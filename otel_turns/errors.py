@@ -1,4 +1,4 @@
-"""The errors that this package raises: one base, and messages that say what was wrong, where, and what to do."""
+"""The errors that this package raises: one base; messages say what was wrong, where, and what to do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ class OtelTurnsError(Exception):
 
 
 class MalformedTelemetry(OtelTurnsError):
-    """Bytes or JSON that are no valid OTLP. The message says what was wrong and never shows an attribute's value."""
+    """Bytes or JSON that are no valid OTLP. The message says what was wrong and never shows an attribute's
+    value.
+    """
 
 
 class SourceError(OtelTurnsError):
@@ -22,4 +24,4 @@ class SinkError(OtelTurnsError):
 
 
 class ConfigError(OtelTurnsError):
-    """A setting that is unknown or has a wrong value. The message names the setting and the nearest known one."""
+    """A setting that is unknown or has a wrong value. The message names it and the nearest known one."""

@@ -26,8 +26,8 @@ def _move(node: Node, parent: Node) -> None:
 
 
 def place_invocations(forest: Forest) -> None:
-    """Invocations whose place the tree does not say: one that answers a call in another trace stands below that
-    call; one that resumes a paused run, after the run around it had ended, is a root of its own.
+    """Invocations whose place the tree does not say: one that answers a call in another trace stands below
+    that call; one that resumes a paused run, after the run around it had ended, is a root of its own.
     """
     called = [n for n in forest.nodes() if n.facts.called_by and n.role is Role.AGENT]
     resumed = [n for n in forest.nodes() if n.facts.resumes and n.role is Role.AGENT]

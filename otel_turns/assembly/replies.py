@@ -66,7 +66,7 @@ class Handed:
 def read_replies(
     agent: Agent, inner: set[int]
 ) -> tuple[list[Reply], list[Handed], list[tuple[Node, list[str]]]]:
-    """Replies and handed-in results of one agent, and what its user says in which request, in order of time."""
+    """Replies and handed-in results of one agent, and what its user says in which request, by time."""
     replies: list[Reply] = []
     handed: list[Handed] = []
     said_to: list[tuple[Node, list[str]]] = []

@@ -29,7 +29,7 @@ class Item(Protocol):
     @property
     def local_root(self) -> bool: ...
     def load(self) -> Span | LogRecord:
-        """The parsed span or record. Raises `otel_turns.errors.MalformedTelemetry` where its bytes are bad."""
+        """The parsed span or record. Raises `errors.MalformedTelemetry` where its bytes are bad."""
         ...
 
 

@@ -37,7 +37,7 @@ class Lines:
         self.turns += 1
         self.size += len(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
 
-    def flush(self, timeout: float) -> bool:
+    def flush(self, timeout_s: float = 5) -> bool:
         return True
 
     def close(self) -> None:
