@@ -7,6 +7,7 @@ written.
 
 from __future__ import annotations
 
+import statistics
 import sys
 import time
 from collections.abc import Sequence
@@ -85,26 +86,22 @@ def _on_end(spans: list[ReadableSpan], rounds: int) -> dict[str, float]:
     """Seconds a call on the calling thread: fewer spans than make the batch processor's thread wake."""
     few = spans[:400]
     processors = {"turns": _turns(), "batch": _batch()}
-
-    def ended(name: str) -> None:
-        on_end = processors[name].on_end
-        for span in few:
-            on_end(span)
-
-    taken: dict[str, float] = {}
+    taken: dict[str, list[float]] = {name: [] for name in processors}
     try:
-        for name in processors:
-            ended(name)  # starts the thread
-        for name, processor in processors.items():
-            best: list[float] = []
-            for _ in range(rounds):
+        for number in range(rounds + 1):
+            for name, processor in processors.items():
+                on_end = processor.on_end
+                began = time.thread_time()
+                for span in few:
+                    on_end(span)
+                spent = time.thread_time() - began
                 processor.force_flush()
-                best.append(cpu_seconds({name: lambda n=name: ended(n)}, 0, clock=time.thread_time)[name])
-            taken[name] = sorted(best)[len(best) // 2] / len(few)
+                if number:  # the first starts the thread
+                    taken[name].append(spent / len(few))
     finally:
         for processor in processors.values():
             processor.shutdown()
-    return taken
+    return {name: statistics.median(times) for name, times in taken.items()}
 
 
 def readable_spans(requests: int) -> list[ReadableSpan]:
