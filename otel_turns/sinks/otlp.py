@@ -79,7 +79,12 @@ class OtlpWriter(Writer):
         self._begin()
 
     def _begin(self) -> None:
-        self._batch = _Batch()
+        try:
+            self._batch = _Batch()
+        except TypeError:
+            raise SinkError(
+                "the OTLP sink needs opentelemetry-sdk 1.38 or newer; the other sinks do not"
+            ) from None
         self._loggers: OrderedDict[tuple[str, str] | None, _Emit] = OrderedDict()
         try:
             self._exporter: Exporter = (

@@ -48,7 +48,11 @@ class Exporter(ABC):
 
     def export(self, records: list[Any], nbytes: int) -> None:
         self.status = None
-        if self._exporter.export(records).name != "SUCCESS" or self._was_redirected():
+        try:
+            result = self._exporter.export(records)
+        except OSError as error:  # HTTP exporters before 1.40 let a refused connection through
+            raise DeliveryError("connection", detail=type(error).__name__, retry=True) from None
+        if result.name != "SUCCESS" or self._was_redirected():
             raise self.failure(nbytes)
 
     def _was_redirected(self) -> bool:

@@ -339,6 +339,29 @@ def test_an_sdk_that_is_switched_off_is_an_error_at_once(monkeypatch: pytest.Mon
         OtlpWriter()
 
 
+def test_an_sdk_that_is_too_old_is_an_error_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def older() -> None:
+        raise TypeError("Can't instantiate abstract class")
+
+    monkeypatch.setattr("otel_turns.sinks.otlp._Batch", older)
+    with pytest.raises(SinkError, match=r"opentelemetry-sdk 1\.38"):
+        OtlpWriter()
+
+
+def test_a_connection_error_that_the_exporter_lets_through_is_tried_again(
+    otlp: tuple[Receiver, OtlpWriter], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(
+        "opentelemetry.exporter.otlp.proto.grpc._log_exporter.OTLPLogExporter.export", refused
+    )
+    with pytest.raises(DeliveryError, match="connection: ConnectionRefusedError") as caught:
+        otlp[1].deliver([encode_record(record(1))])
+    assert caught.value.retry
+
+
 def test_the_global_provider_is_left_alone() -> None:
     before = get_logger_provider()
     send("grpc", record(1))

@@ -326,6 +326,19 @@ def test_time_alone_can_be_work_for_the_writer() -> None:
     sink.close()
 
 
+def test_a_sync_that_fails_in_any_way_is_noted_and_the_thread_lives_on() -> None:
+    class Failing(Obedient):
+        def sync(self) -> None:
+            raise ZeroDivisionError("private")
+
+    sink = QueuedSink(Failing())
+    for number in (1, 2):
+        sink.write(record(number))
+        assert sink.flush(LONG)
+    assert (sink.counters.written, sink.last_error) == (2, "error: ZeroDivisionError")
+    sink.close()
+
+
 def test_a_flush_gets_through_while_records_keep_coming() -> None:
     sink: QueuedSink
 
