@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python3.10; do \
   $$p -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && echo $$p && break; done)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
-RECORDING := tests/corpus/demo/pydantic-ai-native--parallel.traces.jsonl
+RECORDINGS := examples/two-tools.traces.jsonl examples/subagent.traces.jsonl
 
 .PHONY: help setup demo test check lint types contract bench clean
 
@@ -26,12 +26,12 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 
 setup: $(VENV)/.dev  ## an environment with everything that development needs
 
-demo: $(VENV)/.core  ## Turns from a bundled recording of a real agent
-	@echo '$$ otel-turns convert $(RECORDING)'
-	@$(BIN)/otel-turns convert $(RECORDING)
+demo: $(VENV)/.core  ## the Turns in two recordings of a real agent
+	@echo '$$ otel-turns convert $(RECORDINGS)'
+	@$(BIN)/otel-turns convert $(RECORDINGS)
 	@echo
-	@echo '$$ otel-turns show $(RECORDING)'
-	@$(BIN)/otel-turns show $(RECORDING)
+	@echo '$$ otel-turns show $(RECORDINGS)'
+	@$(BIN)/otel-turns show $(RECORDINGS)
 
 test: $(VENV)/.dev  ## the tests
 	$(BIN)/python -m pytest -q -n 2
