@@ -18,6 +18,7 @@ import orjson
 
 from otel_turns.assembly.memory import Memory
 from otel_turns.assembly.options import AssemblyOptions
+from otel_turns.assembly.session import number_turns
 from otel_turns.assembly.story import Told, assemble
 from otel_turns.assembly.trail import Trail
 from otel_turns.assembly.tree import Read
@@ -84,7 +85,8 @@ def convert(
 
     Everything is held until the end, so that traces are complete and requests in several traces find each
     other, up to
-    `budget_bytes`; beyond it the traces that nothing was added to for longest are converted first.
+    `budget_bytes`; beyond it the traces that nothing was added to for longest are converted first. The turns
+    of a session are numbered where it is whole.
     `on_progress` gets bytes done and the total where it is known. `trail` is told what became of each span.
     Problems are collected, never raised;
     raises only what `write` raises.
@@ -132,6 +134,7 @@ class _Stock:
         self._size = 0
         self._memory = Memory()
         self._revisions: dict[str, int] = {}
+        self._partial: set[str] = set()
 
     def add(self, items: Iterable[Item]) -> None:
         traces = self._traces
@@ -149,7 +152,7 @@ class _Stock:
     def finish(self) -> None:
         chunk = list(self._traces.values())
         self._traces.clear()
-        self._tell([item for items in chunk for item in items])
+        self._tell([item for items in chunk for item in items], last=True)
 
     def _write_some(self) -> None:
         """Writes the older half; what stays may still grow. Records without a trace stay to the end, they are
@@ -167,10 +170,15 @@ class _Stock:
             chosen.extend(items)
         self._tell(chosen)
 
-    def _tell(self, items: list[Item]) -> None:
+    def _tell(self, items: list[Item], last: bool = False) -> None:
         reads, bad = read_items(items, self._registry)
         self._summary.rejected.extend(bad)
-        for told in assemble(reads, self._options, self._memory, self._trail):
+        made = assemble(reads, self._options, self._memory, self._trail)
+        if not last:
+            self._partial.update(s for one in made if (s := one.record["otel"].get("sessionId")) is not None)
+        elif not self._summary.rejected:
+            number_turns(((one.record, one.goes_on) for one in made), self._partial)
+        for told in made:
             record = told.record
             turn_id = record["otel"]["turnId"]
             seen = self._revisions.get(turn_id)
