@@ -4,11 +4,14 @@ Comes in: a specification, or a path, a function, a sink or a writer, or several
 `OpenedSink`, ready to be written, or `SinkError` now rather than after the first Turn. A module that a sink
 needs is imported when such a sink is opened, and not before.
 
-| specification | sink | |---|---| | `turns.jsonl`, `dir/`, `file:PATH` | JSON lines in a file; in
-`turns.jsonl` of a directory | | `http://...`, `https://...` | POST, one record a request, or lines with
-`format=ndjson` | | `otlp`, `otlp+grpc`, `otlp+http` | OTLP log records; an endpoint may follow a colon:
-`otlp+grpc:https://host:4317` | | `stdout`, `-` | JSON lines on standard output | | `memory` | a list | |
-`NAME:...` | a sink from the entry point group `otel_turns.sinks` |
+| specification | sink |
+|---|---|
+| `turns.jsonl`, `dir/`, `file:PATH` | JSON lines in a file; in `turns.jsonl` of a directory |
+| `http://...`, `https://...` | POST, one record a request, or lines with `format=ndjson` |
+| `otlp`, `otlp+grpc`, `otlp+http` | OTLP log records; an endpoint may follow: `otlp+grpc:https://host:4317` |
+| `stdout`, `-` | JSON lines on standard output |
+| `memory` | a list |
+| `NAME:...` | a sink from the entry point group `otel_turns.sinks` |
 
 Options follow a `?`, or in anything with `://` a `#`, so that a URL's own query stays what it is:
 `file:turns.jsonl?rotate_bytes=64MiB&gzip=1`, `https://host/path?tenant=3#format=ndjson&token_env=MY_TOKEN`.
