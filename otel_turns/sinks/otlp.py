@@ -4,15 +4,12 @@ Comes in: entries. Goes out: one log record a Turn, through the OpenTelemetry SD
 up by the standard `OTEL_EXPORTER_OTLP_*` variables (those for logs before the general ones), gRPC or HTTP.
 It has a logger provider of its own and never touches the global one.
 
-| member of the log record | holds |
-|---|---|
-| event name | `otel_turns.turn` |
-| body | the record as a structured value; as JSON text where OTLP cannot say it (huge integers, deep nesting) |
-| timestamp | the end of the Turn, nanoseconds |
-| trace id, span id | of the Turn's root |
-| attributes | `otel_turns.turn.id`, `otel_turns.turn.revision`, `session.id` where there is one |
-| resource | `service.name` and `service.version` of the Turn's own service, where the record says it |
-| scope | `otel_turns` |
+| member of the log record | holds | |---|---| | event name | `otel_turns.turn` | | body | the record as a
+structured value; as JSON text where OTLP cannot say it | | timestamp | the
+end of the Turn, nanoseconds | | trace id, span id | of the Turn's root | | attributes |
+`otel_turns.turn.id`, `otel_turns.turn.revision`, `session.id` where there is one | | resource |
+`service.name` and `service.version` of the Turn's own service, where the record says it | | scope |
+`otel_turns` |
 
 `record_of` reads such a log record back.
 """
