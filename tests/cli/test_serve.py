@@ -95,12 +95,12 @@ def test_an_option_that_cannot_be_used_is_said_at_start(run: Run, option: list[s
     assert reason in ended.err
 
 
-def test_a_core_without_the_receiver_says_what_to_install(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "uvicorn", None)
-    for name in [name for name in sys.modules if name.startswith("otel_turns.server")]:
-        monkeypatch.delitem(sys.modules, name)
-    ended = run("serve", "--sink", str(tmp_path / "turns.jsonl"))
-    assert ended.code == 2
-    assert "pip install 'otel_turns[server]'" in ended.err
+def test_a_core_without_the_receiver_says_what_to_install(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['uvicorn'] = None\n"
+        "from otel_turns.cli.app import main; main(['serve', '--sink', sys.argv[1]])"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "turns.jsonl")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "pip install 'otel_turns[server]'" in done.stderr
