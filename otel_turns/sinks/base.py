@@ -101,7 +101,7 @@ class OpenedSink(Sink, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Entry:
     """One record on its way: what identifies it, and its JSON without a line break.
 

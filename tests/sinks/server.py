@@ -64,6 +64,7 @@ class Loopback:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # or each answer waits for an acknowledgement that is late
 
             def do_POST(self) -> None:
                 owner.handle(self)
