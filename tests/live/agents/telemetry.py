@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable
 
@@ -17,9 +18,9 @@ __all__ = ["provider_with_everything"]
 
 
 def _json(endpoint: str) -> SpanExporter:
-    from opentelemetry.exporter.otlp.json.http.trace_exporter import OTLPSpanExporter as JsonExporter
-
-    return JsonExporter(endpoint=endpoint)
+    # Its releases pin others of their own, so that no environment need have it.
+    exporters = importlib.import_module("opentelemetry.exporter.otlp.json.http.trace_exporter")
+    return exporters.OTLPSpanExporter(endpoint=endpoint)
 
 
 def _grpc(endpoint: str) -> SpanExporter:
