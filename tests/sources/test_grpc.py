@@ -100,7 +100,14 @@ def test_compressed_messages_are_taken(intake: FakeIntake, compression: str) -> 
 
 
 @pytest.mark.parametrize(
-    "body", [BAD, gzip.compress(BAD), gzip.compress(traces("a"))[:-9], zlib.compress(traces("a"))[:-3]]
+    "body",
+    [
+        BAD,
+        gzip.compress(BAD, mtime=0),
+        gzip.compress(traces("a"), mtime=0)[:-9],
+        zlib.compress(traces("a"))[:-3],
+    ],
+    ids=["bad", "packed", "torn gzip", "torn zlib"],
 )
 def test_bad_data_is_invalid_argument(intake: FakeIntake, body: bytes) -> None:
     error = ask(intake, body)
