@@ -195,7 +195,8 @@ def test_millions_of_tiny_fields_are_refused_soon(body: bytes) -> None:
     begun = process_time()
     with pytest.raises(MalformedTelemetry):
         walk(body)
-    assert process_time() - begun < 2, "the walk must stop at its limits"
+    # Far above what the limits allow on any machine, traced or not; far below what the whole body would take.
+    assert process_time() - begun < 10, "the walk must stop at its limits"
 
 
 def test_tags_of_a_message() -> None:
