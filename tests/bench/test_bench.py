@@ -10,7 +10,7 @@ import orjson
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from tests.bench import convert_memory, growth, in_process, throughput
+from tests.bench import convert_memory, growth, in_process, stages, throughput
 from tests.bench.measure import Figure, cpu_seconds
 from tests.bench.traffic import fresh_lines, json_requests, recordings, span_count, to_protobuf
 
@@ -55,6 +55,7 @@ def test_the_round_that_warms_up_does_not_count() -> None:
     ("module", "options", "count"),
     [
         (throughput, {"requests": 1, "rounds": 1}, 2),
+        (stages, {"requests": 1, "rounds": 1}, 5),
         (in_process, {"requests": 1, "rounds": 1}, 2),
         (growth, {"requests": 1}, 2),
         (convert_memory, {"size": 100_000}, 1),
