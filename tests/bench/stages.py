@@ -64,7 +64,7 @@ def _received(requests: list[bytes]) -> list[Item]:
 
 
 def figures(requests: int = _REQUESTS, rounds: int = 5) -> list[Figure]:
-    """Each stage over the floor; what they add up to leaves out buffering and the waiting for other traces."""
+    """Each stage over the floor; their sum leaves out buffering and the waiting for other traces."""
     traffic = protobuf_requests(requests)
     items = _received(traffic)
     registry = Registry()
