@@ -10,7 +10,6 @@ import orjson
 import typer
 
 from otel_turns.cli import options
-from otel_turns.cli.accounts import accounts, print_plain, print_tree
 from otel_turns.cli.progress import progress
 
 __all__ = ["explain"]
@@ -33,6 +32,7 @@ def explain(
     otel-turns explain traces.jsonl logs.jsonl
     otel-turns explain traces.jsonl --json | jq '.turns[].missing[].todo'
     """
+    from otel_turns.cli.accounts import accounts, print_plain, print_tree
     from otel_turns.config import load
     from otel_turns.explain import explain as run
 
