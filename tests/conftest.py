@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-# Set where everything that a test may need is there: a skip is then a failure.
 pytest_plugins = ["otel_turns.testing.plugin"]
 
+# Set where everything that a test may need is there: a skip is then a failure.
 _REQUIRE_ALL = os.environ.get("OTEL_TURNS_REQUIRE_ALL") == "1"
 
 settings.register_profile("local", deadline=None)
