@@ -67,6 +67,23 @@ class Operation:
     def ids(self) -> set[str]:
         return {i for i in (self.id, *self.other_ids) if i}
 
+    def join(self, earlier: Operation) -> None:
+        """Takes over what an earlier witness of the same operation says, where this one says nothing."""
+        self.started, self.asked, self.index = earlier.started, earlier.asked or self.asked, earlier.index
+        self.agent = earlier.agent
+        if self.input is MISSING:
+            self.input = earlier.input
+        if self.output is MISSING:
+            self.output = earlier.output
+        if self.finished is None or (earlier.finished is not None and earlier.finished > self.finished):
+            self.finished = earlier.finished
+        self.run, self.sub = self.run or earlier.run, self.sub or earlier.sub
+        self.runs = [*earlier.runs, *self.runs]
+        self.name, self.error = self.name or earlier.name, self.error or earlier.error
+        self.failed, self.rejected = self.failed or earlier.failed, self.rejected or earlier.rejected
+        self.handed, self.result = self.handed or earlier.handed, self.result or earlier.result
+        self.unstarted = self.unstarted and earlier.unstarted
+
     @property
     def status(self) -> str:
         return "rejected" if self.rejected else "failed" if self.failed else "completed"

@@ -10,6 +10,7 @@ nobody tells is `MISSING`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from otel_turns.assembly.agents import Agent, Cast
@@ -259,6 +260,7 @@ class Operations:
             waited = op.paused or (op.questioned and op.run is None)
             if waited and op.result is not None and gives_spans:
                 op.rejected, op.failed = True, False
+        self._join_open()
         taken = {o.id for o in self.all if o.id}
         for op in sorted((o for o in self.all if not o.id), key=lambda o: (o.started, o.index, span_of(o))):
             base = f"op:{span_of(op).hex()}" + (f":{op.index}" if op.run is None else "")
@@ -281,6 +283,17 @@ class Operations:
             if before and not before[-1].calls and id(before[-1].node) not in above:
                 op.asked = before[-1]
                 op.index = 1_000
+
+    def _join_open(self) -> None:
+        """The same id again while its operation is still open is one more witness of it."""
+        for one, group in self._by_id.items():
+            ops = [o for o in group if o.id == one and o in self.all] if len(group) > 1 else []
+            ops.sort(key=lambda o: (o.started, o.index))
+            for first, again in pairwise(ops):
+                if first.finished is not None and first.finished <= again.started:
+                    continue
+                again.join(first)
+                self.all.remove(first)
 
     def _answer_unseen(self, op: Operation) -> None:
         """A call that never ran, though its agent went on: it was answered by an error that nobody shows (an
