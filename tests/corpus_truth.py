@@ -96,7 +96,8 @@ def _status(right: Event, turn: Event, leave: _Leave) -> list[str]:
 
 
 def _usage(right: Event, turn: Event, leave: _Leave) -> list[str]:
-    want, got = right.get("usage") or {}, turn.get("usage") or {}
+    want: Event = right.get("usage") or {}
+    got: Event = turn.get("usage") or {}
     if "usage" in leave.members:
         return ["a cost"] if "costUSD" in got else []
     return [
@@ -130,7 +131,7 @@ def _events(
     truth: dict[str, Any], number: int, want: Sequence[Event], got: Sequence[Event], leave: _Leave
 ) -> list[str]:
     free = {tuple(sorted(x[-2:])) for x in truth.get("order_free", ()) if len(x) == 2 or x[0] == number}
-    accept = truth.get("accept") or {}
+    accept: dict[str, list[Any]] = truth.get("accept") or {}
     place: dict[int, int] = {}
     ids: dict[str, str] = {}
     out: list[str] = []
