@@ -65,7 +65,7 @@ def tell(making: Making) -> bool:
 
 
 def _fill_output(op: Operation) -> None:
-    if op.output is MISSING and op.sub is not None:
+    if op.output is MISSING and op.sub is not None and not op.transfer:
         op.output = _answer_of(op.sub)
     if (
         op.output is MISSING
