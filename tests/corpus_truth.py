@@ -121,9 +121,9 @@ def _plain(value: Any) -> Any:
         except ValueError:
             return value.strip()
     if isinstance(value, dict):
-        return {k: _plain(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType]
+        return {k: _plain(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType] # any JSON
     if isinstance(value, list):
-        return [_plain(v) for v in value]  # pyright: ignore[reportUnknownVariableType]
+        return [_plain(v) for v in value]  # pyright: ignore[reportUnknownVariableType] # any JSON
     return value
 
 
