@@ -185,6 +185,7 @@ class _Reading:
 
     def _binary(self, head: bytes) -> Iterator[Batch]:
         framing = framing_of(head)
+        proven = False  # a message was read that is more than empty
         for number, body in enumerate(messages(self._stream, framing), 1):
             where = "" if framing == "single" else f"message {number}: "
             if body is None:
@@ -194,11 +195,12 @@ class _Reading:
             try:
                 batch = self._message(body, where)
             except MalformedTelemetry as error:
-                reason = f"{_NO_TELEMETRY}: {error}" if number == 1 else f"{where}{error}"
+                reason = f"{where}{error}" if proven else f"{_NO_TELEMETRY}: {error}"
                 yield self._tell(self._batch(), [reason])
-                if number == 1:
+                if not proven:
                     return
             else:
+                proven = proven or bool(body)
                 yield batch
 
     def _message(self, body: bytes, where: str) -> Batch:
