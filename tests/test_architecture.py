@@ -42,7 +42,7 @@ def test_every_module_says_what_it_is() -> None:
 def test_every_exception_from_the_linters_has_its_reason() -> None:
     """A `noqa`, `type: ignore` or `pyright: ignore` names its rule, and more words follow on the line."""
     mark = re.compile(r"#\s*(?:noqa|type:\s*ignore|pyright:\s*ignore)(?P<rest>.*)")
-    reason = re.compile(r"(?:\]|[A-Z]\d+)[\s#(:,-]*\w+")
+    reason = re.compile(r"(?:\]|[A-Z]\d+)[\s#(:,`-]*\w+")
     bare: list[str] = []
     for path in [*modules(), *(ROOT / "tests").rglob("*.py")]:
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
