@@ -6,6 +6,7 @@ turn fill one after another: witnesses, telling, remarks, record.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from otel_turns.assembly.agents import Cast, cast
@@ -47,9 +48,14 @@ class Making:
         self.narrative = Narrative(self.cast)
         self.data: Any = MISSING
 
-    def _by_rank(self) -> list[Node]:
-        root = self.scope.root
-        return [root, *self.cast.main.invocations, *self.every]
+    def _by_rank(self) -> Iterator[Node]:
+        """Who is asked for the session: the turn's own agent before its sub-agents, spans around it last."""
+        main, owner = self.cast.main, self.cast.owner
+        yield self.scope.root
+        yield from main.invocations
+        yield from (n for n in self.every if owner.get(id(n)) is main)
+        yield from self.every
+        yield from self.scope.root.above()
 
     def was_asked(self, call_id: str) -> bool | None:
         """Whether an earlier turn left this call pending, and asked a human about it (`Memory.asked`)."""

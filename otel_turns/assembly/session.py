@@ -28,11 +28,7 @@ def goes_on(making: Making) -> bool:
         facts = node.facts
         if facts.resumes or facts.continues or _has_reply((facts.inputs or ())[: facts.new_from or 0]):
             return True
-    return any(
-        op.asked is None and op.run is None and op.stream is None and op.handed is first
-        for op in making.ops.all
-        if op.result is not None
-    )
+    return first is not None and any(op.handed is first and op.asked is None for op in making.ops.all)
 
 
 def _has_reply(messages: Iterable[Message]) -> bool:
