@@ -40,10 +40,20 @@ def schema(
     sys.stdout.write((files("otel_turns.model") / "schema" / name).read_text(encoding="utf-8"))
 
 
-def dialects(as_json: options.Json = False) -> None:
+def dialects(
+    as_json: options.Json = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print a page of all that is read of each and cannot be told.")
+    ] = False,
+) -> None:
     """List the semantic conventions that are read, in the order in which they are asked."""
     from otel_turns.dialects.registry import Registry
 
+    if markdown:
+        from otel_turns.dialects.page import conventions_page
+
+        sys.stdout.write(conventions_page())
+        return
     rows = [
         {
             "name": dialect.convention.name,

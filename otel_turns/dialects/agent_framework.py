@@ -22,14 +22,19 @@ _STRUCTURE = {"workflow.run": Role.WORKFLOW, "workflow.build": Role.NOTHING, "me
 class AgentFramework(GenAI):
     """Microsoft Agent Framework.
 
-    | attribute | fact |
-    |---|---|
-    | the GenAI names | as there |
-    | span `workflow.run` | a workflow; `workflow.build` and `message.send` nothing |
-    | part `function_approval_request` in the agent's output | a question, `waiting` |
-    | part `function_approval_response` in the agent's input | a decision, `resumes` |
-    | result text of a refused call | `rejected` |
-    | the agent's `gen_ai.output.messages` | every message of the run: only the end is its answer |
+    | attribute | fact | since |
+    |---|---|---|
+    | the GenAI names | as there | 1.0 |
+    | span `workflow.run` | a workflow; `workflow.build` and `message.send` nothing | 1.0 |
+    | part `function_approval_request` in the agent's output | a question, `waiting` | 1.0 |
+    | part `function_approval_response` in the agent's input | a decision, `resumes` | 1.0 |
+    | result text of a refused call | `rejected` | 1.0 |
+    | the agent's `gen_ai.output.messages` | every message of the run: only the end is its answer | 1.0 |
+
+    Versions seen: agent-framework-core 1.23, with the latest conventions and with those of 1.36.
+
+    Cannot tell: a handoff as a span of its own, reasoning of chat completions, a session unless the service
+    keeps it, and what the model was told of a failed tool.
     """
 
     convention = Convention("agent_framework", content_switch="Set ENABLE_SENSITIVE_DATA=true.")

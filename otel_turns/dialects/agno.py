@@ -16,7 +16,7 @@ _DELEGATIONS = frozenset({"delegate_task_to_member", "transfer_task_to_member"})
 
 
 class OpenInferenceAgno(OpenInference):
-    """Agno's spans.
+    """Agno, through OpenInference.
 
     | attribute | fact | since |
     |---|---|---|
@@ -26,6 +26,10 @@ class OpenInferenceAgno(OpenInference):
     | kind TOOL: `tool.name`, `input.value`; `tool.parameters` are the arguments, not hidden | tool | 0.1 |
     | `delegate_task_to_member` with `member_id` | delegates to that member | 1.0 |
     | kind LLM: `output.value` is a list of messages | request | 0.1 |
+
+    Versions seen: openinference-instrumentation-agno 1.0.15 with agno 3.1.
+
+    Cannot tell: call ids, and that a human refused (only the missing span of a call says it).
     """
 
     convention: Convention = Convention("openinference.agno", CONTENT_SWITCH, runs_have_spans=True)

@@ -15,7 +15,7 @@ __all__ = ["AnthropicSDK"]
 
 
 class AnthropicSDK(GenAI):
-    """The Anthropic SDK.
+    """Anthropic Python SDK, its own spans.
 
     | attribute | fact | since |
     |---|---|---|
@@ -26,6 +26,11 @@ class AnthropicSDK(GenAI):
     | `anthropic.session.id` | `session_id` where no conversation id is set | 2.0 |
     | `gen_ai.usage.input_tokens` | includes what came from the cache and went into it | 2.0 |
     | `anthropic.message.stop_reason` | not read | 2.0 |
+
+    Versions seen: anthropic 2.14.
+
+    Cannot tell: the reply of a raw stream, the words of an error, whether a result in a request was an error,
+    and the runs of tools outside the tool runner.
     """
 
     convention = Convention(

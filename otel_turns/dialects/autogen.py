@@ -39,6 +39,11 @@ class AutoGen(GenAI):
     | `message` HandoffMessage | handoff to `target` | 0.4 |
     | `message` `models_usage` | tokens of the reply | 0.4 |
     | `message` `source` | agent name | 0.4 |
+
+    Versions seen: autogen-agentchat 0.7.5.
+
+    Cannot tell: requests (no spans), content of a lone agent, tokens but those that a team's messages tell,
+    and questions to a human.
     """
 
     convention = Convention(

@@ -45,7 +45,7 @@ _CUT = "\n\n[TRUNCATED - "
 
 
 class ClaudeCode:
-    """Claude Code's spans and log events.
+    """Claude Code.
 
     | span (`span.type`) and attribute | fact | since |
     |---|---|---|
@@ -79,6 +79,11 @@ class ClaudeCode:
     | skill_activated `skill.name` | skill load | 2.1 |
     | subagent_completed `agent_type`, `is_async` | agent that the call reached, background | 2.1 |
     | compaction `trigger` | compaction | 2.1 |
+
+    Versions seen: 2.1.197 and 2.1.332; logs alone, spans and logs, detailed tracing.
+
+    Cannot tell: text of thinking, calls of unknown tools, the words of a failed shell command (only in raw
+    bodies), limits of turns, and results of agents and skills; spans alone lack all text.
     """
 
     convention = Convention(

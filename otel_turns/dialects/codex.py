@@ -51,6 +51,11 @@ class Codex:
     | tool_result `call_id`, `arguments`, `output`, `success` | TOOL; shells write the exit code | 0.40 |
     | tool_result of spawn_agent: `output` nickname, agent_id | agent that the call reaches | 0.100 |
     | `agent_name` other than /root | whose call it is | 0.100 |
+
+    Versions seen: 0.171.
+
+    Cannot tell: text before a call and text of providers without phases, reasoning, a pending question
+    (nothing is sent until it is answered), and a process that ended in an error (it sends nothing).
     """
 
     convention = Convention(

@@ -46,6 +46,11 @@ class CopilotCLI(GenAI):
     | event `github.copilot.skill.invoked`, a human's | skill load | 1.0 |
     | event `github.copilot.session.compaction_complete`, `github.copilot.success` | compaction | 1.0 |
     | `github.copilot.interaction_id` | turn id | 1.0 |
+
+    Versions seen: 1.0.102.
+
+    Cannot tell: whether a human was asked where only the outcome is told, the result of a failed tool, and
+    its editor mode (it sends nothing).
     """
 
     convention = Convention(

@@ -18,17 +18,23 @@ __all__ = ["OpenInferenceCrewAI"]
 
 
 class OpenInferenceCrewAI(OpenInference):
-    """CrewAI's spans.
+    """CrewAI, through OpenInference.
 
     | span | fact | since |
     |---|---|---|
     | `CREW.kickoff`, flows; kind CHAIN | workflow | 0.1, event listener 1.1 |
     | kind AGENT; `graph.node.id` is the role | agent | 0.1 |
-    | `output.value` of a wrapped AGENT: `raw`, `messages` | outputs, with the calls and results that no span tells | 1.1 |
+    | `output.value` of a wrapped AGENT: `raw`, `messages` | outputs, with calls that no span tells | 1.1 |
     | kind TOOL, `NAME.run`, `tool.name` | tool without call id; delegation tools name a coworker | 0.1 |
     | kind LLM, `MODEL.llm_call`; `output.value` may be the list of calls alone | request | 1.1 |
     | names and arguments of calls in quotes (`'get_weather'`) | without them | 1.1 |
-    """  # noqa: E501 # one table row cannot be wrapped
+
+    Versions seen: openinference-instrumentation-crewai 1.1.21 with crewai 1.15, by wrapping and by the event
+    listener.
+
+    Cannot tell: call ids, the session, questions to a human (asked on the console); by wrapping also
+    requests, and agents that a coworker's tool reaches.
+    """
 
     convention: Convention = Convention("openinference.crewai", CONTENT_SWITCH, runs_have_spans=True)
     scopes: tuple[str, ...] = (

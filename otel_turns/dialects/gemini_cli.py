@@ -63,6 +63,11 @@ class GeminiCLI:
     | tool_call `function_name`, `function_args`, `success`, `decision` | TOOL, without call id | 0.1 |
     | agent.start `agent_name`, `agent_id` | name of the sub-agent | 0.10 |
     | chat_compression | compaction | 0.1 |
+
+    Versions seen: 0.61.
+
+    Cannot tell: calls of unknown or cancelled tools but in the logs, tokens of cache and thoughts but in the
+    logs, and a human's answers in its editor mode (no spans of tools).
     """
 
     convention = Convention(

@@ -70,14 +70,14 @@ _SWITCH = (
 
 
 class GenAI:
-    """The convention itself.
+    """OpenTelemetry's GenAI convention itself.
 
     | attribute or event | fact | since |
     |---|---|---|
     | `gen_ai.operation.name` chat, text_completion, generate_content | a request | 1.26 |
     | execute_tool; invoke_agent; invoke_workflow | a tool; an agent; a workflow | 1.31; 1.31; 1.40 |
     | create_agent, embeddings, retrieval, memory operations | nothing | 1.31 |
-    | any other operation | structure | |
+    | any other operation | structure | 1.26 |
     | `gen_ai.tool.name` or `gen_ai.tool.call.id` without operation | a tool | 1.29 |
     | a model and a provider, with usage or messages, without operation | a request | 1.26 |
     | `gen_ai.tool.name`, `.tool.call.id` | `tool_name`, `call_id` | 1.29 |
@@ -94,6 +94,12 @@ class GenAI:
     | `server.address` of a CLIENT invoke_agent | `remote_url` | 1.31 |
     | `events`, the older message events as JSON text | `inputs`, `outputs` | Logfire |
     | `logfire.span_type` pending_span | nothing: it only announces another span | Logfire |
+
+    Versions seen: versions 1.26 to 1.41; opentelemetry-instrumentation-genai-openai and -anthropic 1.3b0,
+    -openai-v2 2.4b0; hand-made spans.
+
+    Cannot tell: the runs of tools and the end of a turn (bare SDKs), sub-agents there, questions to a human
+    and refusals (no attribute says them), a failed tool but by a span, and reasoning of chat completions.
     """
 
     convention: Convention = Convention("gen_ai", content_switch=_SWITCH)

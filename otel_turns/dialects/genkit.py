@@ -65,6 +65,11 @@ class Genkit:
     | `exception` event ToolInterruptError | the tool paused | 1.0 |
     | `genkit:state` error | failed | 0.5 |
     | `genkit:sessionId` | session id | 0.9 |
+
+    Versions seen: none recorded; 0.5 to 1.30 as their source has them.
+
+    Cannot tell: call ids, the name of an agent in a flow, and a human's answer but as the input of the next
+    run.
     """
 
     convention = Convention(

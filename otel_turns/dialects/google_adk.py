@@ -32,20 +32,25 @@ _NAMED = {
 class GoogleADK(GenAI):
     """Google ADK.
 
-    | attribute | fact | schema |
+    | attribute | fact | since |
     |---|---|---|
-    | the GenAI names | as there | 2 |
-    | span `invocation` | a workflow | 1 |
-    | span `call_llm`, `gcp.vertex.agent.llm_request`, `.llm_response` | a request with its messages | 1 |
-    | `gcp.vertex.agent.tool_call_args`, `.tool_response` | `arguments`, `result` | 1 |
-    | `{}`, `N/A`, `<not specified>`, `<elided>` | hidden | 1, 2 |
-    | span `execute_tool (merged)` | nothing: the calls have spans of their own | 1, 2 |
-    | result `{"result": x}` | x; `{"error": x}` stays | 1, 2 |
-    | a result that asks for a confirmation; that tells of a refusal | `paused`; `rejected` | 1, 2 |
-    | tool `transfer_to_agent` | a handoff to its argument `agent_name` | 1, 2 |
-    | `gen_ai.skill.name` on tool `load_skill` | `skill` | 2 |
-    | span `compact_events TRIGGER` | a compaction; the requests below it are `side` | 2 |
-    | invoke_agent | `loose`: a single-turn agent's span stands beside the call that reached it | 2 |
+    | the GenAI names | as there | schema 2 |
+    | span `invocation` | a workflow | schema 1 |
+    | span `call_llm`, `gcp.vertex.agent.llm_request`, `.llm_response` | a request | schema 1 |
+    | `gcp.vertex.agent.tool_call_args`, `.tool_response` | `arguments`, `result` | schema 1 |
+    | `{}`, `N/A`, `<not specified>`, `<elided>` | hidden | schema 1 |
+    | span `execute_tool (merged)` | nothing: the calls have spans of their own | schema 1 |
+    | result `{"result": x}` | x; `{"error": x}` stays | schema 1 |
+    | a result that asks for a confirmation; that tells of a refusal | `paused`; `rejected` | schema 1 |
+    | tool `transfer_to_agent` | a handoff to its argument `agent_name` | schema 1 |
+    | `gen_ai.skill.name` on tool `load_skill` | `skill` | schema 2 |
+    | span `compact_events TRIGGER` | a compaction; the requests below it are `side` | schema 2 |
+    | invoke_agent | `loose`: a single-turn agent's span stands beside the call that reached it | schema 2 |
+
+    Versions seen: google-adk 2.13 with schemas 1 and 2; litellm 1.110 as its model.
+
+    Cannot tell: the question behind a confirmation, which text is reasoning (schema 2 does not mark it), and
+    the error of a tool that ended the run.
     """
 
     convention = Convention(

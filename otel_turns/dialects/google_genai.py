@@ -16,7 +16,7 @@ __all__ = ["GoogleGenAI", "unwrap_responses"]
 
 
 class GoogleGenAI(GenAI):
-    """google-genai.
+    """google-genai, through OpenTelemetry's instrumentation.
 
     | attribute | fact | since |
     |---|---|---|
@@ -25,6 +25,12 @@ class GoogleGenAI(GenAI):
     | result `{"result": x}`, `{"output": x}` | x | 0.4b0 |
     | result `{"error": x}` | x, `failed` | 0.4b0 |
     | result id `NAME_N` that no call has | the call of that name in the message before | 1.0b0 |
+
+    Versions seen: opentelemetry-instrumentation-google-genai 1.3b0 with google-genai 2.34.
+
+    Cannot tell: with automatic function calling the requests but the last (their text, tokens and ids, and
+    those of an agent inside a tool) and the ids of calls; without it the runs of tools; anything of a human
+    in the loop.
     """
 
     convention = Convention(

@@ -115,13 +115,18 @@ def _new(messages: list[Message] | None) -> list[Message] | None:
 
 
 class OpenInferenceHaystack(OpenInference):
-    """Pipelines of Haystack as OpenInference spans; inside an agent neither requests nor tools have spans.
+    """Haystack, through OpenInference.
 
     | span | fact | since |
     |---|---|---|
     | `Pipeline.run`, `AsyncPipeline.run*` | workflow | 0.1 |
     | `Agent.run` of kind CHAIN or AGENT | agent; `output.value` holds the run's messages as repr | 0.1.20 |
     | kind LLM of a chat generator, TOOL of a ToolInvoker component | request, structure | 0.1 |
+
+    Versions seen: openinference-instrumentation-haystack 0.1.46 with haystack-ai 3.4.
+
+    Cannot tell: requests and tools inside an agent but by its messages, their times, reasoning, the session,
+    and an agent that runs outside a pipeline.
     """
 
     convention: Convention = Convention("openinference.haystack", CONTENT_SWITCH)
@@ -160,7 +165,7 @@ def _messages(value: Any) -> Any:
 
 
 class Haystack:
-    """Haystack's own spans, with content tracing on.
+    """Haystack, its own spans.
 
     | attribute | fact | since |
     |---|---|---|
@@ -172,6 +177,10 @@ class Haystack:
     | `haystack.pipeline.run`, `haystack.async_pipeline.run` | workflow | 2.0 |
     | `haystack.component.run` of a chat generator | request: `haystack.component.input`, `.output` | 2.0 |
     | `haystack.component.run` of type Agent | structure around the agent's own span | 2.12 |
+
+    Versions seen: haystack-ai 3.4 with opentelemetry-haystack 2.0.
+
+    Cannot tell: call ids of runs, agent names, reasoning, the session.
     """
 
     convention: Convention = Convention(

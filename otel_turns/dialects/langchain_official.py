@@ -22,7 +22,7 @@ _SWITCH = (
 
 
 class GenAILangChain(GenAI):
-    """GenAI, as the instrumentation of LangChain speaks it: no node spans, no exception events.
+    """LangChain and LangGraph, through OpenTelemetry's instrumentation.
 
     | attribute | fact | since |
     |---|---|---|
@@ -33,6 +33,11 @@ class GenAILangChain(GenAI):
 
     The human-in-the-loop middleware leaves no trace: an agent that ends well with an unanswered call may
     wait, or may have used an answer's schema as a tool. It is not said to wait.
+
+    Versions seen: opentelemetry-instrumentation-genai-langchain 1.3b0 with langchain 1.5, langgraph 1.2.
+
+    Cannot tell: that the human-in-the-loop middleware waits or refused, a tool's failure that was handled, a
+    typed answer, reasoning of the Responses API, and the nodes of a graph.
     """
 
     convention: Convention = Convention("gen_ai.langchain", _SWITCH, runs_have_spans=True)

@@ -36,7 +36,7 @@ _ASSOCIATED = "traceloop.association.properties."
 
 
 class TraceloopLangChain(Traceloop):
-    """Runs of LangChain as OpenLLMetry spans.
+    """LangChain and LangGraph, through OpenLLMetry.
 
     | span | fact | since |
     |---|---|---|
@@ -52,6 +52,12 @@ class TraceloopLangChain(Traceloop):
     | `traceloop.entity.input` with `resume` | resumes, decisions | 0.1 |
     | `structured_response` in `traceloop.entity.output` | data | 0.1 |
     | log events `gen_ai.*.message`, `gen_ai.choice` | messages (`use_attributes=False`) | 0.40 |
+
+    Versions seen: opentelemetry-instrumentation-langchain 0.62 with langchain 1.5, langgraph 1.2, in
+    attributes and in events.
+
+    Cannot tell: a call's id where a tool raised or content is off, tokens of reasoning, and the answer to a
+    question but as the input of the next run.
     """
 
     convention: Convention = Convention("traceloop.langchain", CONTENT_SWITCH, runs_have_spans=True)

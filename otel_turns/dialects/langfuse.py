@@ -46,7 +46,7 @@ _COUNTS = {
 
 
 class Langfuse:
-    """Langfuse.
+    """Langfuse SDK 3 and later.
 
     | attribute | fact | since |
     |---|---|---|
@@ -58,6 +58,10 @@ class Langfuse:
     | `langfuse.observation.model.name` | model | 3.0 |
     | `langfuse.observation.level` ERROR, `langfuse.observation.status_message` | failure | 3.0 |
     | `session.id` | session id | 3.0 |
+
+    Versions seen: none recorded; versions 3 and 4 as their source has them.
+
+    Cannot tell: call ids, unless inputs and outputs are a provider's own, refusals and questions to a human.
     """
 
     convention = Convention(

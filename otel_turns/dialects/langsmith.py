@@ -58,7 +58,7 @@ _SESSIONS = ("thread_id", "session_id", "conversation_id")
 
 
 class LangSmith:
-    """LangSmith's runs as spans.
+    """LangSmith's runs, sent as OpenTelemetry spans.
 
     | attribute | fact | since |
     |---|---|---|
@@ -75,6 +75,11 @@ class LangSmith:
     | an empty `{}` | absence: hidden, or the output of a run that failed | 0.3.45 |
 
     The JavaScript client sets OK at the start of every run: there an exception event is the failure.
+
+    Versions seen: langsmith 0.15 (Python) with langchain 1.5, langgraph 1.2; langsmith 0.12 (JavaScript).
+
+    Cannot tell: the class of an exception, tokens where outputs are hidden; in JavaScript LangGraph's own
+    runs (only `traceable` makes spans) and call ids of tools.
     """
 
     convention: Convention = Convention(

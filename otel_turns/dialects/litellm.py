@@ -35,7 +35,7 @@ _REQUESTS = frozenset(
 
 
 class LiteLLM(GenAI):
-    """LiteLLM's spans.
+    """LiteLLM, its own OpenTelemetry callback.
 
     | attribute | fact | since |
     |---|---|---|
@@ -45,6 +45,12 @@ class LiteLLM(GenAI):
     | `gen_ai.completion.N.function_call.name`, `.arguments` | the reply's N-th call, without id | 1.40 |
     | `gen_ai.prompt.N.*`, `gen_ai.completion.N.*` | messages | 1.40 to 1.79 |
     | `raw_gen_ai_request`, `Received Proxy Server Request` | structure | 1.40 |
+
+    Versions seen: litellm 1.110.
+
+    Cannot tell: the ids of calls in a reply, reasoning and tokens of cache and reasoning, the runs of tools;
+    below another span it makes none of its own and writes over that one (`USE_OTEL_LITELLM_REQUEST_SPAN=true`
+    mends it).
     """
 
     convention: Convention = Convention(

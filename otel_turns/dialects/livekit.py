@@ -43,6 +43,10 @@ class LiveKit(GenAI):
     | function_tool `lk.pii.function_tool.arguments`, `.output` | arguments, result | 1.2 |
     | `gen_ai.conversation.id`, `lk.room_sid` | session id | 1.7; 1.2 |
     | agent_session and every other span | structure | 1.2 |
+
+    Versions seen: none recorded; livekit-agents 1.2 to 1.7 as their source has them.
+
+    Cannot tell: interrupted speech as such, and who asked for a handoff.
     """
 
     convention = Convention(

@@ -40,7 +40,7 @@ _HANDOFF = {"to_agent", "reason"}
 
 
 class OpenInferenceLlamaIndex(OpenInference):
-    """LlamaIndex's spans.
+    """LlamaIndex, through OpenInference.
 
     | span | fact | since |
     |---|---|---|
@@ -54,6 +54,11 @@ class OpenInferenceLlamaIndex(OpenInference):
     | exception `WaitingForEvent` on a TOOL | paused, question without words | 0.12 |
     | kind LLM without messages: `raw` | the same request again: response id, reasoning | 0.11 |
     | `X._prepare_chat_with_tools`, `X.astructured_predict`, ... of kind LLM | structure: no request | 0.11 |
+
+    Versions seen: openinference-instrumentation-llama-index 4.6 with llama-index-core 0.14.
+
+    Cannot tell: what a paused workflow asks and is answered, the end of a handoff, the session unless the
+    program sets it, and whole results of a step (their repr is cut).
     """
 
     convention: Convention = Convention("openinference.llama_index", CONTENT_SWITCH, runs_have_spans=True)

@@ -45,7 +45,7 @@ _DELEGATION = "agent-"
 
 
 class Mastra(GenAI):
-    """Mastra 1.
+    """Mastra 1, through its OpenTelemetry exporter.
 
     | attribute of a span of `mastra.span.type` | fact | since |
     |---|---|---|
@@ -61,6 +61,11 @@ class Mastra(GenAI):
     | tool_call named `agent-NAME` | the call reaches that agent | 1.0 |
     | workflow_run | WORKFLOW | 1.0 |
     | everything else (model_generation, mapping, workflow_step, ...) | structure | 1.0 |
+
+    Versions seen: @mastra/core 1.71 with @mastra/otel-exporter.
+
+    Cannot tell: the input of a request, reasoning that a chunk does not mark, tokens of a request that ended
+    in a pause, the class of an error, and when a model's reply was complete (its span ends behind the tools).
     """
 
     convention = Convention(

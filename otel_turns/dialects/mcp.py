@@ -18,7 +18,7 @@ _CALL = "tools/call"
 
 
 class MCP(GenAI):
-    """MCP.
+    """MCP: clients and servers (mcp-python-sdk, fastmcp and others).
 
     | attribute | fact | since |
     |---|---|---|
@@ -28,6 +28,11 @@ class MCP(GenAI):
     | `error.type`, status ERROR | `failed`; a server without words says only that it failed | 1.39 |
     | `mcp.method.name` elicitation/create | a question about the call around it | 1.39 |
     | any other method | nothing | 1.39 |
+
+    Versions seen: mcp 1.30 and 2.3; fastmcp 4.2.
+
+    Cannot tell: arguments, results and the model's call id, unless they are recorded; what an elicitation
+    asks and is answered.
     """
 
     convention = Convention(

@@ -56,6 +56,10 @@ class MLflow:
     | `mlflow.chat.tokenUsage` | tokens | 3.0 |
     | `mlflow.llm.model` | model | 3.4 |
     | `session.id` | session id | 3.6 |
+
+    Versions seen: none recorded; 2.14 to 3.6 as their source has them.
+
+    Cannot tell: call ids, unless inputs and outputs are a provider's own, refusals and questions to a human.
     """
 
     convention = Convention(

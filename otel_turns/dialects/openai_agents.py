@@ -24,13 +24,20 @@ _SWITCH = "Set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=span_and_event
 
 
 class OpenAIAgents(GenAI):
-    """`opentelemetry-instrumentation-genai-openai-agents` (1.0b0 and later).
+    """OpenAI Agents SDK, through `opentelemetry-instrumentation-genai-openai-agents` (1.0b0 and later).
 
-    | attribute | fact |
-    |---|---|
-    | the GenAI names | as there |
-    | a tool's span with arguments, without result and error | `paused`, a question: it waits for approval |
-    | status message: the repr of the SDK's error object | `error`: its `data.error`, or its `message` |
+    | attribute | fact | since |
+    |---|---|---|
+    | the GenAI names | as there | 1.0b0 |
+    | a tool's span with arguments alone, without error | `paused`, a question: it waits | 1.0b0 |
+    | status message: the repr of the SDK's error | `error`: its `data.error`, or `message` | 1.0b0 |
+
+    Versions seen: openai-agents 0.24 with opentelemetry-instrumentation-genai-openai-agents 1.3b0, with and
+    without that of the client.
+
+    Cannot tell: the call id of a run (joined by name and arguments), why a run paused, reasoning of chat
+    completions, the words of a failed tool that the SDK hides; without the client's instrumentation also
+    replies and tokens.
     """
 
     convention = Convention("openai_agents", content_switch=_SWITCH, runs_have_spans=True)
@@ -54,19 +61,24 @@ class OpenAIAgents(GenAI):
 
 
 class OpenAIAgentsV2(OpenAIAgents):
-    """`opentelemetry-instrumentation-openai-agents-v2` (0.1.0), under a scope name that OpenLLMetry uses too.
+    """OpenAI Agents SDK, through `opentelemetry-instrumentation-openai-agents-v2`.
 
-    | attribute | fact |
-    |---|---|
-    | the GenAI names | as there |
-    | the root, of kind SERVER with operation invoke_agent | a workflow |
-    | status message: the SDK's message, the repr of its data | `error`: that of the data, or the message |
-    | operation `unknown` (the SDK's tasks and turns), `guardrail` | structure |
-    | operation `agent_handoff`, `gen_ai.handoff.from_agent`, `.to_agent` | a handoff |
-    | `gen_ai.agent.name` on other spans than an agent's | a default, not read |
-    | text parts that are the repr of an output item | the call, reasoning or text that the item is |
-    | `server.address` of an agent's span | the model's server, not the agent's |
-    | `readacted` | hidden |
+    | attribute | fact | since |
+    |---|---|---|
+    | the GenAI names | as there | 0.1 |
+    | the root, of kind SERVER with operation invoke_agent | a workflow | 0.1 |
+    | status message: the SDK's message, the repr of its data | `error`: the data's, or the message | 0.1 |
+    | operation `unknown` (the SDK's tasks and turns), `guardrail` | structure | 0.1 |
+    | operation `agent_handoff`, `gen_ai.handoff.from_agent`, `.to_agent` | a handoff | 0.1 |
+    | `gen_ai.agent.name` on other spans than an agent's | a default, not read | 0.1 |
+    | text parts that are the repr of an output item | the call, reasoning or text that the item is | 0.1 |
+    | `server.address` of an agent's span | the model's server, not the agent's | 0.1 |
+    | `readacted` | hidden | 0.1 |
+
+    Versions seen: opentelemetry-instrumentation-openai-agents-v2 0.1.0 with openai-agents 0.24.
+
+    Cannot tell: calls beside a text, the call id of a run, results in the next request, reasoning, and tokens
+    of cache and reasoning.
     """
 
     convention = replace(

@@ -86,7 +86,7 @@ def _await(facts: Facts) -> None:
 
 
 class OpenInferenceOpenAIAgents(OpenInference):
-    """The SDK's trace as OpenInference spans.
+    """OpenAI Agents SDK, through OpenInference.
 
     | span | fact | since |
     |---|---|---|
@@ -98,6 +98,12 @@ class OpenInferenceOpenAIAgents(OpenInference):
     | kind LLM | request; every output item is a message of its own: one reply | 0.1 |
     | status message `text: {'error': ...}` | error | 0.1 |
     | "manually rejected by user" in the status message (JavaScript) | rejected, call id | 0.1 |
+
+    Versions seen: openinference-instrumentation-openai-agents 2.6 (Python, openai-agents 0.24), its
+    JavaScript twin with @openai/agents 0.20.
+
+    Cannot tell: the call id of a run (joined by name and arguments), the session, a run resumed in the same
+    process (no span at all), in JavaScript also that a run waits.
     """
 
     convention: Convention = Convention("openinference.openai_agents", CONTENT_SWITCH, runs_have_spans=True)
@@ -164,7 +170,7 @@ def _party(value: Any, key: str) -> str | None:
 
 
 class TraceloopOpenAIAgents(Traceloop):
-    """The SDK's trace as OpenLLMetry spans.
+    """OpenAI Agents SDK, through OpenLLMetry.
 
     | span | fact | since |
     |---|---|---|
@@ -174,6 +180,12 @@ class TraceloopOpenAIAgents(Traceloop):
     | `A → B.handoff`, kind handoff | handoff; B is mostly unknown when the span is named | 0.44 |
     | `openai.response` | request, also of chat completions (then without reply and usage) | 0.44 |
     | status message: the SDK's error as Python's repr | error | 0.44 |
+
+    Versions seen: opentelemetry-instrumentation-openai-agents 0.62 with openai-agents 0.24.
+
+    Cannot tell: the call id of a run, which agent a handoff reaches, the tool that called a sub-agent (only
+    time tells it), reasoning, and of chat completions the reply and the tokens, unless the client is
+    instrumented as well.
     """
 
     convention: Convention = Convention("traceloop.openai_agents", TRACELOOP_SWITCH, runs_have_spans=True)

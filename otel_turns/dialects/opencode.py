@@ -34,7 +34,7 @@ _TASK_OPENS, _TASK_CLOSES = "<task_result>\n", "\n</task_result>"
 
 
 class Opencode(VercelAILegacy):
-    """opencode's spans and log records.
+    """opencode.
 
     | span, record | fact | since |
     |---|---|---|
@@ -52,6 +52,11 @@ class Opencode(VercelAILegacy):
     | span `SessionPrompt.ensureTitle` | requests below it are side requests | 1.0 |
     | span `SessionCompaction.process` | compaction; requests below it are side requests | 1.0 |
     | `session.id` | session id | 1.0 |
+
+    Versions seen: opencode 1.18.
+
+    Cannot tell: the name of a sub-agent but by its call, and what was lost with the last batch of a process
+    that ended at once.
     """
 
     convention = Convention(

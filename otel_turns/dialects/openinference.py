@@ -78,24 +78,34 @@ def token_counts(span: Span) -> TokenUsage | None:
 
 
 class OpenInference:
-    """The convention itself, as the instrumentations of provider SDKs and hand-made spans write it.
+    """OpenInference, as instrumentations of provider SDKs and hand-made spans write it.
 
     | attribute | fact | since |
     |---|---|---|
-    | `openinference.span.kind` | LLM inference, TOOL tool, AGENT agent, CHAIN an agent by position only; others nothing | 0.1 |
+    | `openinference.span.kind` LLM, TOOL, AGENT | inference, tool, agent | 0.1 |
+    | the same, CHAIN; any other | an agent by position only; nothing | 0.1 |
     | `llm.input_messages.*`, `llm.output_messages.*` | inputs, outputs (`openinference_messages`) | 0.1 |
-    | `input.value`, `output.value` of an LLM | raw request and response (`provider_payloads`): response id, reasoning, `is_error`, structured answers, history beyond attribute limits | 0.1 |
+    | `input.value`, `output.value` of an LLM (`provider_payloads`) | response id, reasoning, failure | 0.1 |
+    | the same | structured answers, a history beyond the limits of attributes | 0.1 |
     | `llm.token_count.prompt`, `.completion` | usage input (cache reads included), output | 0.1 |
-    | `llm.token_count.prompt_details.cache_read`, `.cache_write`, `.completion_details.reasoning` | the other usage | 2025 |
+    | `llm.token_count.prompt_details.cache_read`, `.cache_write` | tokens of the cache | 2025 |
+    | `llm.token_count.completion_details.reasoning` | tokens of reasoning | 2025 |
     | `llm.model_name`, `llm.response.model_name` | model | 0.1, 2026 |
     | `llm.invocation_parameters` | structured (`response_format`), previous response id | 0.1 |
     | `tool.name`, `tool_call.id`, `tool.id` | tool name, call id | 0.1 |
-    | `input.value` of a TOOL | arguments where it is an object; a bare value only where `tool.parameters` names its one argument | 0.1 |
+    | `input.value` of a TOOL | arguments where it is an object | 0.1 |
+    | the same, a bare value | the one argument that `tool.parameters` names | 0.1 |
     | `output.value` of a TOOL | result | 0.1 |
     | `agent.name`, `graph.node.name` | agent name | 2025 |
     | `session.id` | session | 0.1 |
     | `__REDACTED__` | hidden | 0.1 |
-    """  # noqa: E501 # one table row cannot be wrapped
+
+    Versions seen: openinference-instrumentation-openai 0.1.66, -anthropic 3.1, -google-genai 1.4, -mcp 2.0;
+    hand-made spans.
+
+    Cannot tell: the runs of tools and the end of a turn (bare SDKs), sub-agents there, questions to a human,
+    and a failed tool but in Anthropic's raw requests.
+    """
 
     convention: Convention = Convention("openinference", CONTENT_SWITCH)
     scopes: tuple[str, ...] = ()

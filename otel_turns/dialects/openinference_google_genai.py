@@ -23,7 +23,7 @@ _WRAPPERS = ("result", "output")
 
 
 class OpenInferenceGoogleGenAI(OpenInference):
-    """google-genai, `GenerateContent` and `GenerateContentStream`.
+    """google-genai, through OpenInference.
 
     | attribute | fact | since |
     |---|---|---|
@@ -32,6 +32,11 @@ class OpenInferenceGoogleGenAI(OpenInference):
     | `automatic_function_calling_history` in `output.value` | calls, results, texts before the reply | 0.1 |
     | the same, of a stream | each chunk repeats it: only the last counts; the reply has the texts | 1.0 |
     | `message.tool_calls.*` | nothing: calls of that history, without a place | 1.0 |
+
+    Versions seen: openinference-instrumentation-google-genai 1.4 with google-genai 2.34.
+
+    Cannot tell: with automatic function calling the requests but the last and the times of its tools; an
+    agent inside a tool stands beside it; the runs of tools otherwise.
     """
 
     convention: Convention = Convention("openinference.google_genai", CONTENT_SWITCH)

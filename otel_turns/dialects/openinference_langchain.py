@@ -68,7 +68,7 @@ def middleware_decisions(results: list[ToolResult]) -> list[Decision]:
 
 
 class OpenInferenceLangChain(OpenInference):
-    """Runs of LangChain as OpenInference spans.
+    """LangChain, LangGraph and deepagents, through OpenInference.
 
     | attribute or event | fact | since |
     |---|---|---|
@@ -83,6 +83,12 @@ class OpenInferenceLangChain(OpenInference):
     | root `input.value` with `resume` | resumes, decisions | 0.1.40 |
     | `structured_response` in a root's `output.value` | data | 0.1.40 |
     | `metadata.thread_id`, `session_id`, `conversation_id` (as `session.id`) | session | 0.1.20 |
+
+    Versions seen: openinference-instrumentation-langchain 0.1.80 (Python: langchain 1.5, langgraph 1.2,
+    deepagents 0.7), its JavaScript twin 4.1 with langchain 1.5.
+
+    Cannot tell: the names of a tool's arguments where it has one, a call's id where the tool raised and
+    several ran in one node, and which chain is an agent where nothing names it.
     """
 
     convention: Convention = Convention("openinference.langchain", CONTENT_SWITCH, runs_have_spans=True)

@@ -30,12 +30,16 @@ def _own_status(span: Span, facts: Facts) -> Facts:
 
 
 class OpenInferenceVercelAI(VercelAI):
-    """AI SDK 7 and later with OpenInference attributes.
+    """Vercel AI SDK 7 and later, behind OpenInference's span processor.
 
     | attribute or status | fact | since |
     |---|---|---|
     | `openinference.span.kind` | the mark of the processor; the rest is as the AI SDK says | 3.0 |
     | status ERROR without an `exception` event | nothing: copied from another span | 2.6 |
+
+    Versions seen: @arizeai/openinference-vercel 3 with ai 7.
+
+    Cannot tell: what the AI SDK itself cannot tell; whose failure it was where no exception event says it.
     """
 
     convention: Convention = Convention("openinference.vercel-ai", VercelAI.convention.content_switch)
@@ -49,12 +53,16 @@ class OpenInferenceVercelAI(VercelAI):
 
 
 class OpenInferenceVercelAILegacy(VercelAILegacy):
-    """AI SDK up to version 6 with OpenInference attributes.
+    """Vercel AI SDK up to version 6, behind OpenInference's span processor.
 
     | attribute or status | fact | since |
     |---|---|---|
     | `openinference.span.kind` | the mark of the processor; the rest is as the AI SDK says | 0.1 |
     | status ERROR without an `exception` event | nothing: copied from another span | 2.6 |
+
+    Versions seen: @arizeai/openinference-vercel 2 with ai 5 and 6.
+
+    Cannot tell: what the AI SDK itself cannot tell; whose failure it was where no exception event says it.
     """
 
     convention: Convention = Convention(

@@ -16,7 +16,7 @@ __all__ = ["OpenLIT"]
 
 
 class OpenLIT(GenAI):
-    """OpenLIT's spans.
+    """OpenLIT.
 
     | attribute | fact | since |
     |---|---|---|
@@ -24,6 +24,11 @@ class OpenLIT(GenAI):
     | `gen_ai.tool.name`, `.call.id`, `.args` of a chat span, by commas | calls of the reply | 1.35 |
     | `gen_ai.content.reasoning` | reasoning of the reply | 1.35 |
     | `gen_ai.tool.input`, `.args`, `.output` of a tool span | arguments, result | 1.33 |
+
+    Versions seen: openlit 1.45 with openai 3.57.
+
+    Cannot tell: calls in the history, tokens of reasoning, and of the Responses API every call, result and
+    system prompt.
     """
 
     convention: Convention = Convention(

@@ -47,22 +47,28 @@ _UNKNOWN_TOOL = "Unknown tool name:"
 
 
 class PydanticAI(GenAI):
-    """pydantic-ai.
+    """pydantic-ai, alone or through Logfire.
 
-    | attribute | fact | instrumentation version |
+    | attribute | fact | since |
     |---|---|---|
-    | the GenAI names | as there; spans are named `agent run`, `running tool` in version 2 | 2 |
-    | `gen_ai.agent.call.id` | `invocation_id` | 5 |
-    | `pydantic_ai.all_messages` | the agent's `inputs`; `outputs` where they end in its answer | 2 |
-    | `all_messages_events`, `events` | the same, as the older message events | 1 |
-    | `pydantic_ai.new_message_index` | `new_from`; `resumes` where tool results come first | 3 |
-    | `final_result` | `data` where it is not the last text itself; DeferredToolRequests are questions | 1 |
-    | `gen_ai.aggregated_usage.*` | the agent's own total | 4 |
-    | `tool_arguments`, `tool_response` | `arguments`, `result` | to 2 |
-    | `pydantic_ai.tool.deferral.name` | `paused`, a question; its status ERROR (to 4) is no failure | 2 |
-    | `pydantic_ai.tool.failure_stage` validation | `not_run` | 5 |
-    | `model_request_parameters` | output tools, whose calls are the typed answer; `structured` | 2 |
-    | `logfire.msg` running output function | `hands_over` | 2 |
+    | the GenAI names | as there; spans are named `agent run`, `running tool` in version 2 | format 2 |
+    | `gen_ai.agent.call.id` | `invocation_id` | format 5 |
+    | `pydantic_ai.all_messages` | the agent's `inputs`; `outputs` where they end in its answer | format 2 |
+    | `all_messages_events`, `events` | the same, as the older message events | format 1 |
+    | `pydantic_ai.new_message_index` | `new_from`; `resumes` where tool results come first | format 3 |
+    | `final_result` | `data` where it is not the last text; DeferredToolRequests ask | format 1 |
+    | `gen_ai.aggregated_usage.*` | the agent's own total | format 4 |
+    | `tool_arguments`, `tool_response` | `arguments`, `result` | to format 2 |
+    | `pydantic_ai.tool.deferral.name` | `paused`, a question; no failure, whatever its status | format 2 |
+    | `pydantic_ai.tool.failure_stage` validation | `not_run` | format 5 |
+    | `model_request_parameters` | output tools, whose calls are the typed answer; `structured` | format 2 |
+    | `logfire.msg` running output function | `hands_over` | format 2 |
+
+    Versions seen: pydantic-ai-slim 2.68 in formats 2, 5 and 6 (`InstrumentationSettings(version=...)`);
+    logfire 5.4.
+
+    Cannot tell: that a human refused (only the missing span of a call says it), prompt and options of a
+    question, and the reply with which a failed run ended (its `all_messages` are of before).
     """
 
     convention = Convention(

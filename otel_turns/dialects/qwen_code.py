@@ -95,6 +95,11 @@ class QwenCode(GenAI):
     | tool_call `call_id` | call id | 0.20 |
     | tool_call `status`, `decision`, `error`, `error_type` | failed with its words, or refused | 0.1 |
     | chat_compression | compaction | 0.1 |
+
+    Versions seen: 0.15.10 (logs only) and 0.24.4.
+
+    Cannot tell: arguments of a refused call, who refused where the decision is not told, and in its editor
+    mode the turn's own span.
     """
 
     convention = Convention(

@@ -22,7 +22,7 @@ from otel_turns.dialects.normalized import read_normalized
 from otel_turns.model.facts import Convention, Facts, Mark, Role
 from otel_turns.model.span import LogRecord, Span
 
-__all__ = ["BUILT_IN", "GROUP", "NEUTRAL", "Registry", "built_in_dialects", "extension_dialects"]
+__all__ = ["BUILT_IN", "GROUP", "NEUTRAL", "Registry", "built_in_dialects", "extension_dialects", "own_keys"]
 
 GROUP = "otel_turns.dialects"
 """The entry point group in which other packages register their dialects: a class or an instance."""
@@ -150,7 +150,7 @@ class Registry:
             [*extension_dialects(), *built_in_dialects()] if dialects is None else dialects
         )
         self.failures: dict[str, int] = {}
-        self._marks = _KeyMarks([_keys(d) for d in self.dialects])
+        self._marks = _KeyMarks([own_keys(d) for d in self.dialects])
         self._shapes: dict[tuple[str, ...], tuple[tuple[Dialect, ...], bool]] = {}
         self._plans: dict[str, tuple[Dialect, ...]] = {}
         self._log_plans: dict[str, tuple[Dialect, ...]] = {}
@@ -187,7 +187,7 @@ class Registry:
         scope = record.scope.name
         plan = self._log_plans.get(scope)
         if plan is None:
-            elsewhere = (d for d in self.dialects if not d.scopes or _keys(d))
+            elsewhere = (d for d in self.dialects if not d.scopes or own_keys(d))
             plan = tuple(dict.fromkeys((*self._plan(scope), *elsewhere)))
             if len(self._log_plans) < _MOST_SCOPES:
                 self._log_plans[scope] = plan
@@ -215,7 +215,7 @@ class Registry:
         found = tuple(
             dialect
             for index, dialect in enumerate(self.dialects)
-            if marks & 2 << index or not (dialect.scopes or _keys(dialect))
+            if marks & 2 << index or not (dialect.scopes or own_keys(dialect))
         )
         if len(shape) <= _LONGEST_SHAPE and len(self._shapes) < _MOST_SHAPES:
             self._shapes[shape] = found, bool(marks & _AGENTIC)
@@ -276,7 +276,7 @@ def _check(dialect: Any) -> None:
         raise AttributeError("convention")
 
 
-def _keys(dialect: Dialect) -> tuple[str, ...]:
+def own_keys(dialect: Dialect) -> tuple[str, ...]:
     """The dialect's own keys: those of the class that says its scopes, so that a framework inherits none."""
     if "keys" in getattr(dialect, "__dict__", ()):
         return dialect.__dict__["keys"]

@@ -28,6 +28,10 @@ class SemanticKernel(GenAI):
     | a result that is the repr of an object or a list | the object or list | 1.35 |
     | records with `event.name` gen_ai.user.message, ...; their body JSON text | one message each | 1.20 |
     | span `AutoFunctionInvocationLoop` | structure | 1.20 |
+
+    Versions seen: semantic-kernel 1.45.
+
+    Cannot tell: text beside a call, a session, structured answers, and anything of a human in the loop.
     """
 
     convention = Convention(

@@ -16,7 +16,7 @@ __all__ = ["OpenInferenceSmolagents"]
 
 
 class OpenInferenceSmolagents(OpenInference):
-    """smolagents' spans.
+    """smolagents, through OpenInference.
 
     | attribute | fact | since |
     |---|---|---|
@@ -25,6 +25,11 @@ class OpenInferenceSmolagents(OpenInference):
     | kind CHAIN, `Step N` | structure; its error is a failed tool's, which the agent gets over | 0.1 |
     | kind TOOL, `tool.name`, `input.value` with `kwargs` | tool without call id | 0.1 |
     | `llm.token_count.*` of an AGENT | the sum of its requests | 0.1 |
+
+    Versions seen: openinference-instrumentation-smolagents 0.1.43 with smolagents 1.26.
+
+    Cannot tell: call ids, which text is reasoning, the name of the root agent, what the model was told of a
+    failed tool, and the root of a run that raised.
     """
 
     convention: Convention = Convention("openinference.smolagents", CONTENT_SWITCH, runs_have_spans=True)

@@ -43,6 +43,11 @@ class Strands(GenAI):
     | tool `handoff_to_agent` | a handoff to its argument `agent_name` | 1.0 |
     | `finish_reason` interrupt on the agent, its text their repr | questions, `waiting` | 1.13 |
     | the agent's `gen_ai.usage.*` | adds up over the agent's life: not used | 1.0 |
+
+    Versions seen: strands-agents 1.62, with the older events and with `gen_ai_latest_experimental`.
+
+    Cannot tell: that a human refused (only the missing span of a call says it), tokens of reasoning, and any
+    session but the one that the program puts into its trace attributes.
     """
 
     convention = Convention(

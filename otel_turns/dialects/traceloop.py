@@ -75,7 +75,7 @@ def entity_arguments(value: Any) -> Any:
 
 
 class Traceloop(GenAI):
-    """OpenLLMetry itself. What it shares with GenAI (`gen_ai.*` since 0.50) is read as GenAI.
+    """OpenLLMetry (Traceloop): provider SDKs, decorators, MCP.
 
     | attribute | fact | since |
     |---|---|---|
@@ -90,6 +90,12 @@ class Traceloop(GenAI):
     | `traceloop.entity.input`, `.output` | arguments, result, words of an agent or workflow | 0.1 |
     | `traceloop.association.properties.session_id`, `.thread_id`, `.conversation_id` | session | 0.1 |
     | spans `NAME.mcp`, `ResponseStreamWriter` | structure; `elicitation/create.mcp` a question | mcp 0.40 |
+
+    Versions seen: 0.62 (Python: openai, anthropic, mcp), 0.27 (Node, openai).
+
+    Cannot tell: the runs of tools and the end of a turn (bare SDKs), call ids of the Responses API (the
+    item's id stands there), a failed tool, the text of reasoning of chat completions; in Node failed requests
+    (no span).
     """
 
     convention: Convention = Convention("traceloop", CONTENT_SWITCH)

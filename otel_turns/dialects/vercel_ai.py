@@ -40,7 +40,7 @@ _SESSIONS = (
 
 
 class VercelAILegacy:
-    """Vercel AI SDK, `ai.*` attributes.
+    """Vercel AI SDK, versions 4 to 6, and 7 with `LegacyOpenTelemetry`.
 
     | attribute | fact | since |
     |---|---|---|
@@ -59,6 +59,11 @@ class VercelAILegacy:
     | `ai.usage.inputTokenDetails.*`, `.outputTokenDetails.*` | cache read and write, reasoning tokens | 6 |
     | `ai.response.providerMetadata` | cache and reasoning tokens, where `ai.usage` has no name for them | 4 |
     | `ai.toolCall.id`, `.name`, `.args`, `.result` | call id, name, arguments, result | 3 |
+
+    Versions seen: ai 5.0, 6.0 and 7.0.
+
+    Cannot tell: that a run waits for an approval, tokens of cache of ai 5 without streams, reasoning of ai 5
+    without streams.
     """
 
     convention = Convention(

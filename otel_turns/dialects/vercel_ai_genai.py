@@ -41,7 +41,7 @@ _REASONING = "ai.usage.outputTokenDetails.reasoningTokens"
 
 
 class VercelAI(GenAI):
-    """Vercel AI SDK 7 and later.
+    """Vercel AI SDK 7 and later (`@ai-sdk/otel`).
 
     | attribute | fact | since |
     |---|---|---|
@@ -53,6 +53,12 @@ class VercelAI(GenAI):
     | `ai.usage.outputTokenDetails.reasoningTokens` (option `usage`) | reasoning tokens | 7 |
     | `ai.settings.context.sessionId` and the like (option `runtimeContext`) | session id | 7 |
     | everything else | as the GenAI convention says | 7 |
+
+    Versions seen: ai 7.0 with @ai-sdk/otel 1.0.
+
+    Cannot tell: that a run waits for an approval (it looks like a call for the client to run), the session
+    and tokens of reasoning unless `runtimeContext` and `usage` are on, and the answer of a human but by its
+    result.
     """
 
     convention = Convention(

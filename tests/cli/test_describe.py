@@ -46,6 +46,9 @@ def test_dialects_are_listed_with_how_they_are_known(run: Run) -> None:
     assert {"name", "scopes", "contentSwitch"} == set(rows[0])
     table = run("dialects").out
     assert all(name in table for name in names)
+    page = run("dialects", "--markdown").out
+    assert page.startswith("# Conventions\n")
+    assert all(f"`{name}`" in page for name in names)
 
 
 def test_config_shows_values_and_origins(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
