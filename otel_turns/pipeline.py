@@ -243,6 +243,9 @@ class Pipeline:
         self._making = threading.Lock()
         self._stories: OrderedDict[bytes | None, _Story] = OrderedDict()
         self._stories_size = 0
+        # All that is held is joined at once, so not at every tick: a busy stream would join without end.
+        self._unjoined = False
+        self._next_join = 0
         self._sent: OrderedDict[str, tuple[int, int]] = OrderedDict()
         self._closed = False
         self.turns = 0
@@ -294,6 +297,8 @@ class Pipeline:
         waits = [s.until for s in self._stories.values()]
         if following is not None:
             waits.append(following)
+        if self._unjoined:
+            waits.append(self._next_join)
         return None if not waits else max(0.0, (min(waits) - self._clock()) / _SECOND)
 
     def flush(self, timeout_s: float = 30.0) -> bool:
@@ -324,17 +329,19 @@ class Pipeline:
     # --- inside ---------------------------------------------------------------------------------------------
 
     def _settle(self, due: Sequence[Settled], last: bool = False) -> None:
-        joining = False
         for settled in due:
             reads, bad = read_items(settled.items, self._registry)
             self.malformed += len(bad)
             if settled.trace_id in self._stories or _is_part(reads):
                 self._keep(settled.trace_id, settled.items, reads)
-                joining = True
+                self._unjoined = True
             else:
                 self._tell(assemble(reads, self._options, self._memory), settled)
-        if joining or (last and self._stories):
-            self._join(last)
+        if last:
+            if self._stories:
+                self._join(last)
+        elif self._unjoined and self._clock() >= self._next_join:
+            self._join(False)
         elif self._stories:
             self._expire()
 
@@ -354,6 +361,8 @@ class Pipeline:
         """Makes the Turns of all bare traces that are held; those that may still go on wait, unless it is the
         last call.
         """
+        self._unjoined = False
+        self._next_join = self._clock() + _SECOND
         reads = [read for story in self._stories.values() for read in self._reads(story)]
         told = assemble(reads, self._options, self._memory)
         now = self._clock()
