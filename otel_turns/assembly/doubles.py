@@ -110,11 +110,21 @@ def _merge_by_response(forest: Forest) -> None:
         group.sort(key=lambda n: (-_weight(n), n.start, n.trace_id, n.span_id))
         kept: list[Node] = []
         for node in group:
-            twin = next((k for k in kept if k.scope_name != node.scope_name and k.overlaps(node)), None)
+            twin = next((k for k in kept if _is_twin(k, node)), None)
             if twin is None:
                 kept.append(node)
             else:
                 _absorb(twin, node)
+
+
+def _is_twin(kept: Node, node: Node) -> bool:
+    """Whether two requests with one response id are one: told by two instrumentations, or twice by one and at
+    the same nanoseconds.
+    """
+    if kept.scope_name != node.scope_name:
+        return kept.overlaps(node)
+    same_time = (kept.start, kept.end) == (node.start, node.end)
+    return same_time and kept.facts.outputs == node.facts.outputs
 
 
 def _weight(node: Node) -> int:

@@ -153,7 +153,7 @@ class Narrative:
         time = min([reply.time, *runs])
         heard = reply.agent.speaks and not reply.silent
         chain: Event | None = None
-        if node.facts.ordered_parts:
+        if reply.ordered:
             chain = self._in_parts(reply, ops, told, heard)
         else:
             if heard and told is None:
@@ -200,8 +200,10 @@ class Narrative:
         chain: Event | None = None
         ends: list[Event] = []
         parts = reply.parts
+        last: Event | None = None
         for at, part in enumerate(parts):
             if isinstance(part, ToolCall):
+                last = None
                 op = by_call.get(id(part))
                 start = self.starts.get(id(op)) if op is not None else None
                 if start is not None:
@@ -218,8 +220,13 @@ class Narrative:
             following = [by_call[id(p)].started for p in parts[at:] if id(p) in by_call]
             time = min([reply.time, *following])
             if isinstance(part, Text):
-                event = self._message(part.text, time, node.span_id)
+                if last is not None:
+                    last.payload["text"] += part.text
+                    self.said[-1] += part.text
+                    continue
+                last = event = self._message(part.text, time, node.span_id)
             else:
+                last = None
                 event = Event({"type": "thinking", "text": part.text}, time, node.span_id, THINKING)
             event.index = at
             event.follows(chain, *ends)

@@ -44,6 +44,21 @@ class Reply:
         return [p for p in self.parts if isinstance(p, ToolCall)]
 
     @property
+    def ordered(self) -> bool:
+        """Whether its parts stand in the order in which they came: the convention says so, or words stand
+        behind a result.
+        """
+        if self.node.facts.ordered_parts:
+            return True
+        answered = False
+        for part in self.parts:
+            if isinstance(part, ToolResult):
+                answered = True
+            elif answered and isinstance(part, Text):
+                return True
+        return False
+
+    @property
     def text(self) -> str:
         return "".join(p.text for p in self.parts if isinstance(p, Text))
 

@@ -27,6 +27,7 @@ def gather(making: Making) -> None:
     making.replies.sort(key=lambda r: r.node.key)
     recover_across([r for r in making.replies if r.agent.speaks and not r.silent])
     making.handed.sort(key=lambda h: h.node.key)
+    _forget_shared_ids(making)
     for reply in making.replies:
         if not reply.node.facts.side:
             ops.ask(reply)
@@ -73,6 +74,29 @@ def _words_of_agent(agent: Agent) -> list[tuple[Node, list[str]]]:
         at -= 1
     texts = [p.text for m in new[at:] for p in m.parts if isinstance(p, Text)]
     return [(node, texts)] if texts else []
+
+
+def _forget_shared_ids(making: Making) -> None:
+    """An id that different calls of one reply share names none of them: arguments join them then."""
+    shared: set[str] = set()
+    for reply in making.replies:
+        first: dict[str, ToolCall] = {}
+        for call in reply.calls:
+            if call.id is not None and first.setdefault(call.id, call) != call:
+                shared.add(call.id)
+    if not shared:
+        return
+    for reply in making.replies:
+        for call in reply.calls:
+            call.id = None if call.id in shared else call.id
+    for node in making.every:
+        if node.facts.call_id in shared:
+            node.facts.call_id = None
+    for handed in making.handed:
+        for result in handed.results:
+            result.id = None if result.id in shared else result.id
+        for one in shared:
+            handed.asked.pop(one, None)
 
 
 def _reach(making: Making, sub: Agent, handoffs: list[Node]) -> None:

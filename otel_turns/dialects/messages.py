@@ -105,6 +105,12 @@ def read_messages(value: Any, role: str = "user", notes: Notes | None = None) ->
             loose = _loose_parts(parts, role, loose, found)
         elif type(item) is str:
             loose = None
+            if item.startswith("{"):
+                inner = json_text(item)
+                if is_object(inner) and "role" in inner:
+                    # a message that was serialized by itself, and once more within its list
+                    found.append(read_message(inner, role, notes))
+                    continue
             parts = []
             append_text(item, parts, notes)
             if parts:

@@ -124,6 +124,8 @@ _CALL_IDS = ("call_id", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId"
 _NAMES = ("name", "tool_name", "toolName")
 _ARGUMENTS = ("arguments", "input", "args", "action")
 _RESULTS = ("response", "result", "content", "output")
+_OWN = frozenset({"type", "id", *_NAMES})
+"""What a server tool's payload says of itself beside its arguments."""
 
 
 def _append_call(part: dict[str, Any], into: list[Part], notes: Notes, by_provider: bool) -> None:
@@ -156,6 +158,9 @@ def _append_call(part: dict[str, Any], into: list[Part], notes: Notes, by_provid
         arguments = body.get(key)
         if arguments is not None:
             break
+    else:
+        if nested is not body and body is not part and is_object(nested):
+            arguments = {k: v for k, v in nested.items() if k not in _OWN} or None
     if not call_id and not name:
         return
     if not by_provider:
