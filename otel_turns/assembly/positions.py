@@ -7,8 +7,9 @@ are agents or structure, and side requests marked.
 from __future__ import annotations
 
 from otel_turns.assembly.links import sort, unnumber
+from otel_turns.assembly.stitch import tail_results
 from otel_turns.assembly.tree import Forest, Node
-from otel_turns.model.facts import Role
+from otel_turns.model.facts import Role, ToolCall
 
 __all__ = ["place_invocations", "reparent_loose", "resolve_chains"]
 
@@ -57,7 +58,7 @@ def place_invocations(forest: Forest) -> None:
 
 def reparent_loose(forest: Forest) -> None:
     """A convention that hangs an agent's span beside the call that reached it: the enclosing tool span is its
-    parent.
+    parent. One that hangs requests of a sub-agent below the agent that waits for it: the sub-agent is.
     """
     loose = [n for n in forest.nodes() if n.facts.loose and n.parent is not None]
     if not loose:
@@ -76,9 +77,29 @@ def reparent_loose(forest: Forest) -> None:
             and not any(up is node for up in tool.above())
             and not any(up is tool for up in node.above())
         ]
-        if tools:
+        if node.role is Role.INFERENCE:
+            asker = _asker(node, tools)
+            if asker is not None:
+                _move(node, asker)
+        elif tools:
             _move(node, max(tools, key=lambda t: (_names(t, node), t.start, t.span_id)))
     sort(forest)
+
+
+def _asker(node: Node, tools: list[Node]) -> Node | None:
+    """The agent below one of these runs that was at work all the while; of several at once the one that runs
+    what the request asks for, or ran what it hands in. Where that tells none, nobody is it.
+    """
+    agents = [a for tool in tools for a in tool.below() if a.role is Role.AGENT and a.encloses(node)]
+    inner = [a for a in agents if not any(b is not a and a in b.above() for b in agents)]
+    if len(inner) < 2:
+        return inner[0] if inner else None
+    calls = {c.id for m in node.facts.outputs or () for c in m.parts if isinstance(c, ToolCall)}
+    calls |= {r.id for r in tail_results(node.facts.inputs)}
+    fitting = [
+        a for a in inner if any(t.role is Role.TOOL and t.facts.call_id in calls for t in a.below() if calls)
+    ]
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def _names(tool: Node, agent: Node) -> int:
@@ -106,7 +127,7 @@ def resolve_chains(forest: Forest) -> None:
                 speaks = node.facts.chain_speaks and inside and _own_inference(node)
                 agent = (topmost or below_tool or speaks) and _has_work(node)
                 node.facts.role = Role.AGENT if agent else Role.STEP
-            if node.facts.side and node.role is Role.STEP:
+            if node.facts.side and node.role in (Role.STEP, Role.NOTHING):
                 for one in node.below():
                     one.facts.side = one.facts.side or one.role is Role.INFERENCE
                     if one.role in _AGENTIC or one.role is Role.CHAIN:

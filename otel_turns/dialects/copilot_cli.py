@@ -36,6 +36,7 @@ class CopilotCLI(GenAI):
     | attribute or event | fact | since |
     |---|---|---|
     | invoke_agent, chat, execute_tool | as the GenAI convention says | 1.0 |
+    | chat below an agent that waits for its sub-agent | the sub-agent's | 1.0 |
     | span `permission`, `github.copilot.permission.result` | a rule's or human's answer for the tool | 1.0 |
     | `approved...`, `denied-interactively-by-user` there | a human was asked, and what he said | 1.0 |
     | `cancelled` there | a human was asked and did not say | 1.0 |
@@ -81,6 +82,7 @@ class CopilotCLI(GenAI):
     def read_inference(self, span: Span, facts: Facts) -> None:
         super().read_inference(span, facts)
         facts.group = as_text(span.attributes.get("github.copilot.interaction_id"))
+        facts.loose = True
 
     def read_agent(self, span: Span, facts: Facts) -> None:
         super().read_agent(span, facts)

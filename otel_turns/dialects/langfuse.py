@@ -36,6 +36,8 @@ _ROLES = {
     "guardrail": Role.NOTHING,
     "event": Role.NOTHING,
 }
+_ASIDE = frozenset({"guardrail", "evaluator", "retriever"})
+"""Types that may ask a model about the agent's work; what it answers is nobody's speech."""
 _COUNTS = {
     "input": ("input", "input_tokens", "prompt_tokens", "promptTokens"),
     "output": ("output", "output_tokens", "completion_tokens", "completionTokens"),
@@ -52,7 +54,7 @@ class Langfuse:
     |---|---|---|
     | `langfuse.observation.type` generation, agent, tool | INFERENCE, AGENT, TOOL | 3.3 |
     | the same, span, chain | CHAIN | 3.0 |
-    | the same, embedding, retriever, evaluator, guardrail, event | nothing | 3.3 |
+    | the same, embedding, retriever, evaluator, guardrail, event | nothing; requests below are aside | 3.3 |
     | `langfuse.observation.input`, `langfuse.observation.output` | messages, arguments, result | 3.0 |
     | `langfuse.observation.usage_details` | tokens | 3.0 |
     | `langfuse.observation.model.name` | model | 3.0 |
@@ -78,6 +80,7 @@ class Langfuse:
         attributes = span.attributes
         role = _ROLES.get(str(attributes.get(_TYPE)).lower(), Role.STEP)
         facts = Facts(self.convention, role, session_id=session_of(attributes))
+        facts.side = str(attributes.get(_TYPE)).lower() in _ASIDE
         facts.failed, facts.error, facts.error_type = read_failure(span)
         if attributes.get("langfuse.observation.level") == "ERROR":
             facts.failed = True

@@ -26,6 +26,8 @@ from otel_turns.model.span import LogRecord, Span
 __all__ = ["MLflow"]
 
 _TYPE, _INPUTS, _OUTPUTS = "mlflow.spanType", "mlflow.spanInputs", "mlflow.spanOutputs"
+_ASIDE = frozenset({"GUARDRAIL", "EVALUATOR", "RETRIEVER", "RERANKER"})
+"""Types that may ask a model about the agent's work; what it answers is nobody's speech."""
 _ROLES = {
     "LLM": Role.INFERENCE,
     "CHAT_MODEL": Role.INFERENCE,
@@ -77,6 +79,7 @@ class MLflow:
         kind = _said(attributes, _TYPE)
         role = _ROLES.get(kind.upper(), Role.STEP) if type(kind) is str else Role.CHAIN
         facts = Facts(self.convention, role, session_id=as_text(attributes.get("session.id")))
+        facts.side = type(kind) is str and kind.upper() in _ASIDE
         facts.failed, facts.error, facts.error_type = read_failure(span)
         if role is Role.TOOL:
             _tool(span, facts)

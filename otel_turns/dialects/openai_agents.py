@@ -102,6 +102,7 @@ class OpenAIAgentsV2(OpenAIAgents):
     def read(self, span: Span) -> Facts:
         facts = super().read(span)
         facts.remote_url = None
+        facts.side = span.attributes.get("gen_ai.operation.name") == "guardrail"
         if facts.role is not Role.AGENT:
             facts.agent_name = facts.agent_id = None
         for messages in (facts.inputs, facts.outputs):

@@ -55,6 +55,8 @@ _ROLES = {
     "EVALUATOR": Role.NOTHING,
     "PROMPT": Role.NOTHING,
 }
+_ASIDE = frozenset({"GUARDRAIL", "EVALUATOR", "RETRIEVER", "RERANKER"})
+"""Kinds that may ask a model about the agent's work; what it answers is nobody's speech."""
 
 
 def text_message(role: str, text: Any) -> list[Message] | None:
@@ -84,6 +86,7 @@ class OpenInference:
     |---|---|---|
     | `openinference.span.kind` LLM, TOOL, AGENT | inference, tool, agent | 0.1 |
     | the same, CHAIN; any other | an agent by position only; nothing | 0.1 |
+    | the same, GUARDRAIL, EVALUATOR, RETRIEVER, RERANKER | requests below are side requests | 0.1 |
     | `llm.input_messages.*`, `llm.output_messages.*` | inputs, outputs (`openinference_messages`) | 0.1 |
     | `input.value`, `output.value` of an LLM (`provider_payloads`) | response id, reasoning, failure | 0.1 |
     | the same | structured answers, a history beyond the limits of attributes | 0.1 |
@@ -126,6 +129,8 @@ class OpenInference:
     def read(self, span: Span) -> Facts:
         role = self.role(span)
         facts = Facts(self.convention, role)
+        if role is Role.NOTHING and span.attributes.get(KIND) in _ASIDE:
+            facts.side = True
         facts.failed, facts.error, facts.error_type = read_failure(span, handled_counts=role is Role.TOOL)
         facts.session_id = session_of(span.attributes)
         if role is Role.INFERENCE:

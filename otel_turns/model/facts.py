@@ -239,7 +239,7 @@ class Facts:
     that answer over: no operations), `usage` (its own total), `new_from` (index of the first new message in
     `inputs`).
     `loose`: this convention hangs such spans beside the call that reached them; the tool whose time encloses
-    it is its parent.
+    it is its parent. On an INFERENCE: it may hang below an agent that waits for the sub-agent whose it is.
     `same_agent`: this convention wraps one invocation in several spans, whatever their names.
     `resumes`: this span continues a run that was paused.
     `continues`: id of a call; the turn that made it goes on here, because the call's work ended behind that
@@ -249,7 +249,7 @@ class Facts:
     INFERENCE: `inputs`, `outputs`, `usage`, `response_id`, `previous_response_id`, `structured` (the reply is
     typed data),
     `side` (title, memory, summary: no speech of the agent; `compaction` where it makes the summary of a
-    compaction). On a STEP `side` says the same of every request below it.
+    compaction). On a STEP or NOTHING `side` says the same of every request below it.
     `ordered_parts`: parts of the reply stand in the order in which they came, text behind calls too.
     `requests`: model requests that this span stands for, None for the usual 1; 0: it tells of the request
     around it.
