@@ -79,7 +79,7 @@ class Operations:
 
     def record(self, nodes: Iterable[Node]) -> None:
         """Log records of executions: they fill what the spans lack, or are the execution where there is no
-        span.
+        span. One that only tells of an execution (`requests` 0) proves the call, and not that it ended.
         """
         for node in nodes:
             facts = node.facts
@@ -93,8 +93,12 @@ class Operations:
                 op = waiting[0] if waiting else None
             if op is None:
                 op = self._add(Operation(facts.call_id, facts.tool_name, self._cast.main, started=node.start))
-                op.unstarted = facts.arguments is MISSING
-            if op.run is None:
+                op.unstarted = facts.arguments is MISSING and facts.requests != 0
+            if op.run is None and facts.requests == 0:
+                op.tool = facts.tool
+                if op.input is MISSING:
+                    op.input = facts.arguments
+            elif op.run is None:
                 op.run = node
                 op.runs.append(node)
                 op.joined_by = "id" if facts.call_id else "arguments"

@@ -197,6 +197,7 @@ def _tool_decision(record: LogRecord, attributes: Mapping[str, Any], facts: Fact
     known = _call(attributes, facts)
     permission(attributes.get("decision"), attributes.get("source"), record.time, facts, facts.call_id)
     facts.rejected = attributes.get("decision") == "reject"
+    facts.requests = 0
     facts.hidden.add("arguments")
     own_tool(facts)
     return known

@@ -168,6 +168,7 @@ def _call(attributes: Mapping[str, Any], facts: Facts) -> None:
 
 def _decision(record: LogRecord, attributes: Mapping[str, Any], facts: Facts) -> bool:
     _call(attributes, facts)
+    facts.requests = 0
     facts.hidden.update(("arguments", "result"))
     decision = attributes.get("decision")
     if type(decision) is not str:

@@ -16,7 +16,7 @@ The older events repeat the whole conversation with each request: only `gen_ai.c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from otel_turns.dialects.messages import Notes, read_message, read_messages
@@ -46,8 +46,21 @@ _CONTENT_EVENTS = {"gen_ai.content.prompt": "gen_ai.prompt", "gen_ai.content.com
 
 
 def read_content(span: Span, facts: Facts) -> None:
-    """Fills the messages from the span's attributes, then from its events."""
+    """Fills the messages from the span's attributes; what those do not tell from its events."""
     read_message_attributes(span.attributes, facts, span.end)
+    if span.events:
+        inputs = facts.inputs if "inputs" not in facts.hidden else None
+        outputs = facts.outputs if "outputs" not in facts.hidden else None
+        _read_events(span, facts)
+        if inputs is not None:
+            facts.inputs = inputs
+            facts.hidden.discard("inputs")
+        if outputs is not None:
+            facts.outputs = outputs
+            facts.hidden.discard("outputs")
+
+
+def _read_events(span: Span, facts: Facts) -> None:
     for event in span.events:
         name = event.name
         if name == DETAILS:
@@ -65,6 +78,8 @@ def read_message_attributes(attributes: Mapping[str, Any], facts: Facts, time: i
     if value:
         notes = Notes()
         messages = () if is_placeholder(value) else read_messages(value, "user", notes)
+        if _is_cut(value, messages):
+            messages, facts.truncated = (), True
         if messages:
             facts.inputs = [*facts.inputs, *messages] if facts.inputs else list(messages)
         if notes.hidden or not messages:
@@ -78,9 +93,19 @@ def read_message_attributes(attributes: Mapping[str, Any], facts: Facts, time: i
     if value:
         notes = Notes()
         messages = () if is_placeholder(value) else read_messages(value, "assistant", notes)
+        if _is_cut(value, messages):
+            messages, facts.truncated = (), True
         _add_outputs(messages, notes, facts)
         if notes.compaction is not None:
             facts.marks.append(Mark(time, "event", {"type": "compaction"}))
+
+
+def _is_cut(value: Any, messages: Sequence[Message]) -> bool:
+    """Whether an attribute that holds messages as JSON is broken JSON: it was read as text, and is none."""
+    if type(value) is not str or value[:2] not in ("[{", '{"') or len(messages) != 1:
+        return False
+    parts = messages[0].parts
+    return len(parts) == 1 and type(parts[0]) is Text and parts[0].text == value
 
 
 def read_message_event(name: str, body: Any, facts: Facts) -> None:

@@ -188,6 +188,8 @@ def result_of(value: Any) -> Any:
         parsed = json_text(value)
         if parsed is MISSING:
             return value
+        if type(parsed) is str and is_placeholder(parsed):
+            return MISSING
         value = parsed
     return _one_block(value) if type(value) is list else value
 

@@ -252,7 +252,7 @@ class Facts:
     compaction). On a STEP or NOTHING `side` says the same of every request below it.
     `ordered_parts`: parts of the reply stand in the order in which they came, text behind calls too.
     `requests`: model requests that this span stands for, None for the usual 1; 0: it tells of the request
-    around it.
+    around it. On a TOOL, 0: it tells of a run (a decision about it) and is none.
 
     TOOL: `tool_name`, `tool` (canonical name), `call_id`, `other_ids`, `arguments`, `result`, `failed`,
     `rejected`,
