@@ -3,7 +3,7 @@
 | thread | what the telemetry does |
 |---|---|
 | google/adk-go#857 | runs stand beside the request that asked for them |
-| vercel/ai#10037 | runs stand inside the request that asked for them, which ends after them |
+| vercel/ai#16678 | runs stand inside the request that asked for them, which ends after them |
 | microsoft/agent-framework#6666, microsoft/agent-framework#2015 | one chat span around a loop, no runs |
 | Arize-ai/openinference#3338 | `execute_tool (merged)` after parallel calls |
 | Arize-ai/openinference#2781 | an LLM's calls are copied to the chain above it |

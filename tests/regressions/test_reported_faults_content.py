@@ -9,7 +9,7 @@
 | agentgateway/agentgateway#2060 | indexed messages stop at a number |
 | triggerdotdev/trigger.dev#3620 | JSON was cut in the middle |
 | langfuse/langfuse#5457 | a workflow tells its words as the convention's entity only |
-| Arize-ai/openinference#3399 | signatures of thoughts stand beside the text |
+| Arize-ai/openinference#3338 | signatures of thoughts stand beside the text |
 | anthropics/claude-code#68610 | a decision about a call, and never its result |
 | crewAIInc/crewAI#1424 | runs without their outputs |
 | openai/codex#2103 | prompts are replaced by a placeholder |
@@ -17,7 +17,7 @@
 | LnYo-Cly/ai4j#264 | the root of a run that failed is OK |
 | getsentry/sentry-javascript#17890, vercel/ai#7658 | tokens of the cache under a name of their own |
 | open-telemetry/semantic-conventions#2010 | messages as events and as attributes at once |
-| open-telemetry/opentelemetry-python-genai#557 | a failed result stands as output |
+| open-telemetry/opentelemetry-python-genai#587 | a failed result stands as output |
 | microsoft/semantic-kernel#12928 | an agent's span carries input and output of its own |
 | pydantic/pydantic-ai#5523 | a format of the messages that went away |
 | BerriAI/litellm#15931 | the same callback registered twice |
