@@ -34,7 +34,7 @@ from otel_turns.model.facts import (
     TokenUsage,
     ToolCall,
 )
-from otel_turns.model.span import Span
+from otel_turns.model.span import LogRecord, Span
 
 __all__ = ["CONTENT_SWITCH", "Traceloop", "entity_arguments"]
 
@@ -130,6 +130,12 @@ class Traceloop(GenAI):
 
     def matches(self, span: Span) -> bool:
         return self.role(span) is not None
+
+    def matches_log(self, record: LogRecord) -> bool:
+        """Its records look like GenAI's: only the scope tells them apart."""
+        scope = record.scope.name
+        own = any(scope.startswith(s[:-1]) if s.endswith("*") else scope == s for s in self.scopes)
+        return own and super().matches_log(record)
 
     def role(self, span: Span) -> Role | None:
         get = span.attributes.get

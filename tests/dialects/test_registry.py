@@ -317,3 +317,14 @@ def test_no_record_makes_any_dialect_fail(
     before = dict(_REGISTRY.failures)
     _REGISTRY.read_log(record(name, attributes, body=body, scope=scope))
     assert _REGISTRY.failures == before
+
+
+def test_a_record_of_the_convention_goes_to_the_convention_and_not_to_one_that_extends_it() -> None:
+    registry = Registry()
+    for scope, name in (
+        ("opentelemetry.instrumentation.genai.openai", "gen_ai"),
+        ("opentelemetry.instrumentation.openai.v1", "traceloop"),
+    ):
+        facts = registry.read_log(record("gen_ai.client.inference.operation.details", scope=scope))
+        assert facts is not None
+        assert facts.convention.name == name
