@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import orjson
-
 from otel_turns.assembly.customs import custom_event
 from otel_turns.assembly.tree import Node
 from otel_turns.model import normalized as n
 from otel_turns.model.facts import MISSING, TokenUsage
+from otel_turns.model.json_text import loads
 
 __all__ = ["Call", "Result", "Speech", "Utterance", "fold"]
 
@@ -220,7 +219,7 @@ def _parse(text: str) -> tuple[Any, bool]:
     if not text.strip():
         return MISSING, False
     try:
-        return orjson.loads(text), False
+        return loads(text), False
     except ValueError:
         return text, True
 
@@ -229,7 +228,7 @@ def _content(text: str) -> Any:
     stripped = text.strip()
     if stripped[:1] in '{["-0123456789tfn':
         try:
-            return orjson.loads(stripped)
+            return loads(stripped)
         except ValueError:
             return text
     return text

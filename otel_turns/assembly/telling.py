@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import orjson
-
 from otel_turns.assembly.agents import Agent
 from otel_turns.assembly.making import Making, asked_about
 from otel_turns.assembly.operations import Operation
@@ -17,6 +15,7 @@ from otel_turns.assembly.replies import Reply
 from otel_turns.assembly.status import Failure
 from otel_turns.assembly.tree import Node
 from otel_turns.model.facts import MISSING, Message, Question, Role, Text, ToolCall
+from otel_turns.model.json_text import loads
 
 __all__ = ["tell", "tell_errors"]
 
@@ -207,7 +206,7 @@ def _typed_answer(making: Making) -> Reply | None:
 
 def _parsed(text: str) -> Any:
     try:
-        return orjson.loads(text)
+        return loads(text)
     except ValueError:
         return MISSING
 

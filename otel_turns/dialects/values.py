@@ -11,10 +11,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeGuard, cast
 
-import orjson
-
 from otel_turns.dialects.python_repr import Constructed, python_repr
 from otel_turns.model.facts import MISSING
+from otel_turns.model.json_text import loads, mended
 from otel_turns.model.span import STATUS_ERROR, Span
 
 __all__ = [
@@ -111,12 +110,12 @@ def json_text(text: str) -> Any:
     if first in "-0123456789" and len(bare) > _EXACT_DIGITS:
         return MISSING
     try:
-        return orjson.loads(bare)
+        return loads(bare)
     except ValueError:
         if first not in '{["' or ("NaN" not in bare and "Infinity" not in bare):
             return MISSING
     try:
-        return json.loads(bare, parse_constant=str)
+        return json.loads(mended(bare), parse_constant=str)
     except (ValueError, RecursionError):
         return MISSING
 

@@ -82,11 +82,11 @@ def _opened(path: str) -> Generator[IO[bytes], None, None]:
 
 def _expand(paths: Sequence[str]) -> tuple[list[str], list[Problem]]:
     """Files in order, each once, and what names none."""
-    files: dict[str, None] = {}
+    files = _Files()
     missing: list[Problem] = []
     for path in paths:
         if path == "-" or os.path.isfile(path):
-            files.setdefault(path)
+            files.add(path)
         elif os.path.isdir(path):
             inside = _inside(path)
             if not inside:
@@ -94,9 +94,9 @@ def _expand(paths: Sequence[str]) -> tuple[list[str], list[Problem]]:
                     Problem(path, "no telemetry files in this folder (*.json, *.jsonl, *.pb, packed or not)")
                 )
             for one in inside:
-                files.setdefault(one)
+                files.add(one)
         elif os.path.exists(path):
-            files.setdefault(path)  # a pipe or device
+            files.add(path)  # a pipe or device
         else:
             found = (
                 sorted(f for f in glob(path, recursive=True) if os.path.isfile(f)) if has_magic(path) else []
@@ -106,8 +106,28 @@ def _expand(paths: Sequence[str]) -> tuple[list[str], list[Problem]]:
                     Problem(path, "no file matches" if has_magic(path) else "there is no such file")
                 )
             for one in found:
-                files.setdefault(one)
-    return list(files), missing
+                files.add(one)
+    return files.paths, missing
+
+
+class _Files:
+    """Paths of files, each file once, whatever names it has."""
+
+    def __init__(self) -> None:
+        self.paths: list[str] = []
+        self._known: set[object] = set()
+
+    def add(self, path: str) -> None:
+        identity: object = path
+        try:
+            if path != "-":
+                status = os.stat(path)
+                identity = status.st_dev, status.st_ino
+        except OSError:
+            pass  # reading it will say why
+        if identity not in self._known:
+            self._known.add(identity)
+            self.paths.append(path)
 
 
 def _inside(folder: str) -> list[str]:
@@ -115,7 +135,9 @@ def _inside(folder: str) -> list[str]:
     found: list[str] = []
     for top, folders, files in os.walk(folder):
         folders.sort()
-        found.extend(os.path.join(top, name) for name in sorted(files) if name.lower().endswith(names))
+        paths = (os.path.join(top, name) for name in sorted(files) if name.lower().endswith(names))
+        # A pipe among the files would be waited for without end. A link that leads nowhere is told.
+        found.extend(path for path in paths if os.path.isfile(path) or not os.path.exists(path))
     return found
 
 

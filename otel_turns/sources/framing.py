@@ -8,6 +8,7 @@ varints, as protobuf's delimited streams have them; and one message alone. It pa
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
 from typing import IO, Final, Literal
 
@@ -38,8 +39,9 @@ def framing_of(head: bytes) -> Framing:
     return "varint"
 
 
-def messages(stream: IO[bytes], framing: Framing) -> Iterator[bytes | None]:
-    """Messages in the order of the file; None, and no more, where it ends within one.
+def messages(stream: io.BufferedReader, framing: Framing) -> Iterator[bytes | None]:
+    """Messages in the order of the file; None, and no more, where it ends within one. Of empty messages in a
+    row the first is given alone.
 
     Raises `SourceError` for a length past `LONGEST`, naming the number of the message.
     """
@@ -50,12 +52,18 @@ def messages(stream: IO[bytes], framing: Framing) -> Iterator[bytes | None]:
         yield body
         return
     length = _LENGTHS[framing]
-    number = 0
+    number = empty = 0
     while True:
         number += 1
         size = length(stream)
         if size is None:
             return
+        empty = 0 if size else empty + 1
+        if empty > 1:
+            if empty == _MOST_EMPTY:
+                _pass_zeros(stream, _ZERO[framing])
+                empty = 1
+            continue
         if size > LONGEST:
             raise _too_long(number, size)
         body = stream.read(size) if size >= 0 else None
@@ -63,6 +71,15 @@ def messages(stream: IO[bytes], framing: Framing) -> Iterator[bytes | None]:
             yield None
             return
         yield body
+
+
+def _pass_zeros(stream: io.BufferedReader, length: int) -> None:
+    """Passes over all the empty messages that follow: a file of nothing but zeros must not take for ever."""
+    while run := stream.peek():
+        zeros = len(run) - len(run.lstrip(b"\0"))
+        stream.read(zeros // length * length)
+        if zeros < len(run) or zeros < length:
+            return
 
 
 def _too_long(number: int, size: int) -> SourceError:
@@ -88,5 +105,11 @@ def _varint(stream: IO[bytes]) -> int | None:
             return size
     return size
 
+
+_MOST_EMPTY: Final = 64
+"""Empty messages in a row from which the buffer is searched for their end: to look into it is a copy."""
+
+_ZERO: Final = {"length32": 4, "varint": 1}
+"""Bytes of the length of an empty message."""
 
 _LENGTHS: Final[dict[str, Callable[[IO[bytes]], int | None]]] = {"length32": _four_bytes, "varint": _varint}

@@ -2,8 +2,8 @@
 
 Comes in: a stream of what is in the file, unpacked. Goes out: `Batch`es, one a request: its items, and the
 `Problem`s that were met. Text and protobuf are told apart by control characters, which JSON never holds and
-protobuf cannot do without. One bad line or message leaves the others; a file whose first one is bad is no
-telemetry, and is left there. Memory is bounded by the longest request.
+protobuf cannot do without. One bad line or message leaves the others; a file that does not begin with a good
+one, and has none near its beginning, is no telemetry. Memory is bounded by the longest request.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-import orjson
-
 from otel_turns.errors import MalformedTelemetry, SourceError
 from otel_turns.model.item import Item
+from otel_turns.model.json_text import JSONDecodeError, loads
 from otel_turns.sources.framing import LONGEST, framing_of, messages
 from otel_turns.sources.otlp.decode import Decoded, OtherSignal, decode_logs, decode_traces
 from otel_turns.sources.otlp.json import read_logs, read_spans
@@ -64,6 +63,13 @@ _BOM: Final = b"\xef\xbb\xbf"
 _CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r"))
 _NO_TELEMETRY: Final = "this is neither OTLP JSON nor OTLP protobuf"
 _MOST_PROBLEMS: Final = 100
+_BEGINS: Final = b'{"resource'
+"""How a line begins that is a request of its own."""
+
+_PATIENCE: Final = 1_000
+"""Behind a first line that is no telemetry, one that begins as a request is looked for in so many lines: a
+file that was cut off at its beginning has its first line torn."""
+
 _READ: Final = {
     "resourceSpans": read_spans,
     "resource_spans": read_spans,
@@ -111,9 +117,16 @@ class _Reading:
 
     def _text(self) -> Iterator[Batch]:
         document = _Document()
-        number = 0
+        number = passed = 0
         while line := self._stream.readline(LONGEST + 1):
             number += 1
+            if passed:
+                if not line.startswith(_BEGINS):
+                    passed += 1
+                    if passed > _PATIENCE:
+                        return
+                    continue
+                passed, self._lines = 0, True
             if number == 1:
                 line = line.removeprefix(_BOM)
             if document.cannot_hold(line):
@@ -128,9 +141,8 @@ class _Reading:
                 batch = self._parsed(document, last=False)
                 if batch is not None:
                     yield batch
-                    if not self._is_telemetry:
-                        return
                     document = _Document()
+                    passed = 0 if self._is_telemetry else 1
         if document:
             batch = self._parsed(document, last=True)
             if batch is not None:
@@ -141,8 +153,8 @@ class _Reading:
         text, line = document.text, document.line
         batch = self._batch()
         try:
-            parsed: Any = orjson.loads(text)
-        except orjson.JSONDecodeError as error:
+            parsed: Any = loads(text)
+        except JSONDecodeError as error:
             whole_line = text.endswith(b"\n")
             # The parser gives no place in text that is not UTF-8, as at the end of what was cut in a letter.
             cut = error.pos >= len(error.doc) and (bool(error.doc) or not whole_line)
@@ -202,6 +214,8 @@ class _Reading:
             else:
                 proven = proven or bool(body)
                 yield batch
+        if not proven:  # nothing but zeros
+            yield self._tell(self._batch(), [_NO_TELEMETRY])
 
     def _message(self, body: bytes, where: str) -> Batch:
         try:
@@ -239,9 +253,7 @@ class _Document:
     def cannot_hold(self, line: bytes) -> bool:
         """Whether `line` begins a request of its own, and so what was begun before is none."""
         return (
-            bool(self._pieces)
-            and line.startswith(b'{"resource')
-            and not self._pieces[0].lstrip().startswith(b"[")
+            bool(self._pieces) and line.startswith(_BEGINS) and not self._pieces[0].lstrip().startswith(b"[")
         )
 
     def may_end(self, line: bytes) -> bool:

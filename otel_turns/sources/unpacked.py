@@ -8,7 +8,6 @@ one of `READ_ERRORS` where the packed data is broken, and `EOFError` where it is
 
 from __future__ import annotations
 
-import gzip
 import importlib
 import io
 import zlib
@@ -18,7 +17,7 @@ from otel_turns.errors import SourceError
 
 __all__ = ["READ_ERRORS", "unpacked"]
 
-READ_ERRORS: Final = (OSError, EOFError, zlib.error)
+READ_ERRORS: Final = (OSError, EOFError)
 
 _BUFFER: Final = 1 << 20
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -32,7 +31,7 @@ def unpacked(raw: IO[bytes]) -> io.BufferedReader:
     stream = _with_head(raw)
     magic = stream.peek(4)
     if magic.startswith(_GZIP):
-        return _with_head(gzip.GzipFile(fileobj=stream))
+        return _with_head(_Gzip(stream))
     if magic.startswith(_ZSTD):
         return _with_head(_zstd(stream))
     return stream
@@ -71,6 +70,49 @@ def _with_head(raw: _Readable) -> io.BufferedReader:
             break
         head += piece
     return io.BufferedReader(_Headed(head, raw), _BUFFER)
+
+
+class _Gzip:
+    """Unpacks gzip. The standard library's own reader loses up to a buffer of what stands before a cut."""
+
+    _SLICE: Final = 4 << 10
+    """Bytes of input fed at once: what comes of the slice in which the data is broken is lost."""
+
+    _MOST: Final = 1 << 20
+    """Bytes of output at once."""
+
+    def __init__(self, stream: _Readable) -> None:
+        self._stream = stream
+        self._inflater: Any = None
+        self._input = b""
+        self._parts = 0
+
+    def read(self, size: int = -1, /) -> bytes:
+        most = self._MOST if size < 0 else min(size, self._MOST)
+        while True:
+            if not self._input:
+                self._input = self._stream.read(self._SLICE)
+                if not self._input:
+                    if self._inflater is not None:
+                        raise EOFError("the packed data ends too soon")
+                    return b""
+            if self._inflater is None:
+                if self._parts:  # parts may follow each other, and zeros may fill up the file
+                    self._input = self._input.lstrip(b"\0")
+                    if not self._input:
+                        continue
+                self._parts += 1
+                self._inflater = zlib.decompressobj(wbits=31)
+            try:
+                output: bytes = self._inflater.decompress(self._input, most)
+            except zlib.error as error:
+                raise OSError(f"broken gzip data: {error}") from None
+            self._input = self._inflater.unconsumed_tail
+            if self._inflater.eof:
+                self._input = self._inflater.unused_data
+                self._inflater = None
+            if output:
+                return output
 
 
 def _zstd(stream: _Readable) -> _Readable:

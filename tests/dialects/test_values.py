@@ -37,6 +37,19 @@ _JSON = st.recursive(
 
 
 @pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (r'{"a": "cut \ud83d"}', {"a": "cut \ufffd"}),
+        (r'["\ud83d\ude00", "\ude00"]', ["\U0001f600", "\ufffd"]),
+        (r'{"a": NaN, "b": "\ud83d"}', {"a": "NaN", "b": "\ufffd"}),
+    ],
+)
+def test_half_a_character_costs_no_value(text: str, value: Any) -> None:
+    """JavaScript writes it where it cut a text; orjson refuses it."""
+    assert json_text(text) == value
+
+
+@pytest.mark.parametrize(
     "value",
     [
         "<REDACTED>",

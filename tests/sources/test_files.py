@@ -176,6 +176,26 @@ def test_a_file_that_is_no_telemetry(write: Write, content: bytes, place: str, r
     assert items == [SPANS[0]], "the next file is read all the same"
 
 
+def test_a_file_whose_beginning_was_cut_off(write: Write) -> None:
+    """As after rotation by copying: the first line is torn, the others are whole."""
+    path = write(b"\n".join([LINES[0][100:], *LINES[1:4]]) + b"\n")
+    items, [problem], _ = read(path)
+    assert items == SPANS[1:4]
+    assert problem.startswith(f"{path}:1: ")
+
+
+def test_nothing_but_zeros(write: Write) -> None:
+    for content in (bytes(5_000_000), gzip.compress(bytes(5_000_000))):
+        path = write(content)
+        assert read(path) == ([], [f"{path}: this is neither OTLP JSON nor OTLP protobuf"], 0)
+
+
+def test_half_a_character_costs_no_line(write: Write) -> None:
+    """JavaScript writes `\\ud83d` where it cut a text within a character."""
+    line = json_traces([replace(SPANS[0], name="cut here")]).replace(b"cut here", b"cut \\ud83d")
+    assert read(write(line + b"\n" + LINES[1])) == ([replace(SPANS[0], name="cut \ufffd"), SPANS[1]], [], 0)
+
+
 def test_a_bad_line_among_good_ones(write: Write) -> None:
     lines = [LINES[0], b'{"resourceSpans": [}', LINES[1], b"noise", b'{"a": 1}', LINES[2]]
     path = write(b"\n".join(lines) + b"\n")
@@ -316,6 +336,27 @@ def test_folders_patterns_and_repetition(write: Write, tmp_path: Path) -> None:
     assert read(tmp_path / "d") == ([SPANS[0], SPANS[3], SPANS[1], SPANS[2]], [], 0)
     pattern = str(tmp_path / "d" / "**" / "*.jsonl*")
     assert read(pattern, tmp_path / "d" / "a.jsonl") == ([SPANS[0], SPANS[2]], [], 0)
+
+
+def test_a_file_of_several_names_is_read_once(write: Write, tmp_path: Path) -> None:
+    path = write(json_logs([RECORD]), "d/a.jsonl")
+    (tmp_path / "link").symlink_to(path)
+    (tmp_path / "d" / "round").symlink_to(tmp_path / "d", target_is_directory=True)
+    pattern = tmp_path / "**" / "*.jsonl"
+    dotted = f"{tmp_path}/d/../d/./a.jsonl"
+    assert read(path, dotted, tmp_path / "link", tmp_path / "d", pattern) == ([RECORD], [], 0)
+
+
+def test_a_folder_with_more_than_files(write: Write, tmp_path: Path) -> None:
+    """A pipe in it is not waited for; a link that leads nowhere is told."""
+    write(LINES[0], "d/a.jsonl")
+    os.mkfifo(tmp_path / "d" / "pipe.jsonl")
+    (tmp_path / "d" / "folder.jsonl").mkdir()
+    broken = tmp_path / "d" / "link.jsonl"
+    broken.symlink_to("nowhere")
+    items, [problem], _ = read(tmp_path / "d")
+    assert items == SPANS[:1]
+    assert problem == f"{broken}: cannot be opened: No such file or directory"
 
 
 def test_what_is_not_there(write: Write, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -29,7 +30,7 @@ bodies = st.binary(max_size=400).map(lambda rest: b"\x0a" + varint(len(rest)) + 
 
 
 def cut(data: bytes, framing: Framing) -> list[bytes | None]:
-    return list(messages(io.BytesIO(data), framing))
+    return list(messages(io.BufferedReader(io.BytesIO(data)), framing))  # pyright: ignore[reportArgumentType] # raw enough
 
 
 @pytest.mark.parametrize("framing", ["length32", "varint"])
@@ -54,6 +55,34 @@ def test_a_file_that_ends_within_a_message(framing: Framing) -> None:
     for end in range(begin + 1, len(whole)):
         assert cut(whole[:end], framing) == [first, None]
     assert cut(whole[:begin], framing) == [first]
+
+
+@pytest.mark.parametrize("framing", ["length32", "varint"])
+@pytest.mark.parametrize("empty", [1, 2, 9, 100_000])
+def test_of_empty_messages_in_a_row_the_first_is_given(framing: Framing, empty: int) -> None:
+    first, last = b"\x0a\x01a", b"\x0a" + bytes(300)
+    data = b"".join(WRITERS[framing](body) for body in (first, *[b""] * empty, last, b""))
+    assert cut(data, framing) == [first, b"", last, b""]
+
+
+def test_zeros_without_end_are_passed_over_by_the_buffer() -> None:
+    reads = 0
+
+    class Zeros(io.RawIOBase):
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, buffer: Any) -> int:
+            nonlocal reads
+            reads += 1
+            size = len(buffer) if reads <= 1_000 else 0
+            buffer[:size] = bytes(size)
+            return size
+
+    stream = io.BufferedReader(Zeros(), 1 << 16)
+    cut_up = messages(stream, "varint")  # pyright: ignore[reportArgumentType] # any raw stream
+    assert list(cut_up) == [b""]
+    assert reads > 1_000
 
 
 def test_a_single_message_is_the_whole_file() -> None:

@@ -54,6 +54,31 @@ def test_what_stands_before_a_cut_is_read(pack: Any) -> None:
     assert stream.readline() == b"first line\n"
 
 
+def test_of_gzip_all_that_stands_before_a_cut_is_read() -> None:
+    """Not only what filled a buffer: a file whose writer died loses no more than its last block."""
+    import zlib
+
+    packed = gzip.compress(CONTENT)[:-2_000]
+    whole = zlib.decompressobj(wbits=31).decompress(packed)
+    stream, lines = unpacked(io.BytesIO(packed)), list[bytes]()
+    with pytest.raises(EOFError):
+        lines.extend(iter(stream.readline, b""))
+    assert lines == whole.splitlines(keepends=True)[: len(lines)]
+    assert len(lines) == whole.count(b"\n")
+
+
+def test_what_stands_behind_gzip_is_told_and_no_loss() -> None:
+    stream = unpacked(io.BytesIO(gzip.compress(CONTENT) + b"junk"))
+    lines = [stream.readline() for _ in range(20_000)]
+    assert b"".join(lines) == CONTENT
+    with pytest.raises(OSError, match="broken gzip data"):
+        stream.readline()
+
+
+def test_zeros_behind_gzip_fill_up_the_file() -> None:
+    assert unpacked(io.BytesIO(gzip.compress(CONTENT) + bytes(10_000))).read() == CONTENT
+
+
 @pytest.mark.parametrize("pack", [gzip.compress, zst])
 def test_broken_data(pack: Any) -> None:
     packed = bytearray(pack(CONTENT))

@@ -18,10 +18,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-import orjson
-
 from otel_turns.errors import MalformedTelemetry
 from otel_turns.model.item import Item, LoadedItem
+from otel_turns.model.json_text import JSONDecodeError, loads
 from otel_turns.model.span import LogRecord, Resource, Scope, SpanEvent, SpanLink
 from otel_turns.sources.otlp.draft import make_span
 from otel_turns.sources.otlp.json_values import (
@@ -79,8 +78,8 @@ def parse(body: bytes) -> Any:
     if not body.strip():
         return {}
     try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError as error:
+        return loads(body)
+    except JSONDecodeError as error:
         # The parser's message quotes nothing but the place.
         raise MalformedTelemetry(f"this is no JSON: {error.msg} at byte {error.pos}") from None
 
