@@ -29,11 +29,11 @@ class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             returned = super().invoke(ctx)
-            sys.stdout.flush()
+            if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison] # None where it is closed
+                sys.stdout.flush()
             return returned
         except BrokenPipeError:
-            # Python flushes standard output once more at exit; it must not find the closed pipe again.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _silence()
             raise typer.Exit(0) from None
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
@@ -43,6 +43,16 @@ class _Commands(TyperGroup):
         except OtelTurnsError as error:
             typer.echo(f"otel-turns: {error}", err=True)
             raise typer.Exit(1) from None
+        except OSError as error:  # reading tells its own: it is standard output, or what only its error names
+            _silence()
+            where = error.filename or "standard output"
+            typer.echo(f"otel-turns: {where}: cannot be written: {error.strerror or error}", err=True)
+            raise typer.Exit(2) from None
+
+
+def _silence() -> None:
+    """Python flushes standard output once more at exit; it must not fail again there."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 app = typer.Typer(

@@ -46,7 +46,9 @@ def convert(
     otel-turns convert - < traces.jsonl | jq .status       in a pipe
     """
     from otel_turns.config import load
+    from otel_turns.errors import SinkError
     from otel_turns.pipeline import convert as run
+    from otel_turns.sources.files import reads_from
 
     settings = load(
         {
@@ -58,9 +60,12 @@ def convert(
         },
         file=config,
     ).settings
+    inputs = [*files, *(logs or [])]
+    if output != "-" and reads_from(inputs, output):
+        raise SinkError(f"{output}: is also an input; name another file with -o")
     with json_lines(output, bare=settings.bare) as write, progress("converting") as told:
         summary = run(
-            [*files, *(logs or [])],
+            inputs,
             write,
             options=options.assembly_options(settings),
             on_progress=told,

@@ -39,6 +39,8 @@ def json_lines(target: str, *, bare: bool = False) -> Generator[Callable[[dict[s
 
 @contextlib.contextmanager
 def _standard_output() -> Generator[BinaryIO, None, None]:
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] # None where it is closed
+        raise SinkError("standard output is closed; name a file with -o")
     yield sys.stdout.buffer
     sys.stdout.buffer.flush()
 
@@ -59,7 +61,9 @@ def _file(target: Path) -> Generator[BinaryIO, None, None]:
             yield stream
         if not special:
             partial.replace(target)
-    except BaseException:
+    except BaseException as error:
         if not special:
             partial.unlink(missing_ok=True)
+        if isinstance(error, OSError):  # a full disk: what is read tells its own errors
+            raise SinkError(f"{target}: cannot be written: {error.strerror or error}") from None
         raise

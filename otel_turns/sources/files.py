@@ -11,9 +11,10 @@ longest request, not by the file. It never raises for what a file holds.
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from glob import glob, has_magic
 from typing import IO, Final
 
@@ -22,7 +23,7 @@ from otel_turns.sources.otlp.wire import DEFAULT_LIMITS, WireLimits
 from otel_turns.sources.recording import Batch, Problem, read_recording
 from otel_turns.sources.unpacked import READ_ERRORS, unpacked
 
-__all__ = ["Batch", "Problem", "Progress", "read_files"]
+__all__ = ["Batch", "Problem", "Progress", "read_files", "reads_from"]
 
 Progress = Callable[[int, "int | None"], None]
 """Called with bytes read so far and the total, None where that is unknown (standard input, a pipe)."""
@@ -71,9 +72,26 @@ def read_files(
             on_progress(before, total)
 
 
+def reads_from(paths: Sequence[str], target: str) -> bool:
+    """Whether `target`, the path of a file to be written, is among the files that `read_files` would read."""
+    try:
+        written = os.stat(target)
+    except OSError:
+        return False  # there is none yet
+    if not stat.S_ISREG(written.st_mode):
+        return False
+    for path in _expand(paths)[0]:
+        with suppress(OSError):
+            if path != "-" and os.path.samestat(os.stat(path), written):
+                return True
+    return False
+
+
 @contextmanager
 def _opened(path: str) -> Generator[IO[bytes], None, None]:
     if path == "-":
+        if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] # None where it is closed
+            raise SourceError("standard input is closed")
         yield sys.stdin.buffer  # not ours to close
         return
     with open(path, "rb") as raw:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import re
@@ -56,6 +57,66 @@ def test_dash_is_standard_input_and_output(run: Run) -> None:
     ended = run("convert", "-", "--output", "-", stdin=weather())
     assert ended.code == 0
     assert ended.records()[0]["events"] == EVENTS
+
+
+def test_an_input_is_never_written_over(run: Run, file: Path) -> None:
+    (file.parent / "link").symlink_to(file)
+    for inputs, output in (
+        ([file], file),
+        ([file.parent], file),
+        ([file.parent / "*.jsonl"], file.parent / "link"),
+    ):
+        ended = run("convert", *map(str, inputs), "-o", str(output))
+        assert (ended.code, ended.out) == (2, "")
+        assert ended.err == f"otel-turns: {output}: is also an input; name another file with -o\n"
+    assert file.read_bytes() == weather()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+def test_a_full_disk(run: Run, file: Path) -> None:
+    ended = run("convert", str(file), "-o", "/dev/full")
+    reason = "/dev/full: cannot be written: No space left on device"
+    assert (ended.code, ended.out, ended.err) == (2, "", f"otel-turns: {reason}\n")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.mark.parametrize("command", ["convert", "show", "explain", "schema"])
+def test_standard_output_on_a_full_disk(file: Path, command: str) -> None:
+    arguments = [command] if command == "schema" else [command, str(file)]
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "otel_turns", *arguments], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    reason = "standard output: cannot be written: No space left on device"
+    assert (ended.returncode, ended.stderr.decode()) == (2, f"otel-turns: {reason}\n")
+
+
+def test_a_full_disk_leaves_nothing_behind(run: Run, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Path, target: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "replace", full)
+    target = file.parent / "turns.jsonl"
+    ended = run("convert", str(file), "-o", str(target))
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == f"otel-turns: {target}: cannot be written: No space left on device\n"
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+
+
+@pytest.mark.parametrize(
+    ("closed", "arguments", "error", "code"),
+    [
+        ("sys.stdout", ["FILE"], "standard output is closed; name a file with -o", 2),
+        ("sys.stdin", ["-"], "-: standard input is closed", 1),
+    ],
+)
+def test_a_closed_stream(file: Path, closed: str, arguments: list[str], error: str, code: int) -> None:
+    program = f"import sys; {closed} = None; from otel_turns.cli.app import main; main(sys.argv[1:])"
+    given = [str(file) if each == "FILE" else each for each in arguments]
+    ended = subprocess.run(
+        [sys.executable, "-c", program, "convert", *given], capture_output=True, check=False
+    )
+    assert (ended.returncode, ended.stderr.decode()) == (code, f"otel-turns: {error}\n")
 
 
 def test_bare_is_the_turn_alone(run: Run, file: Path) -> None:
